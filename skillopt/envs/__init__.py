@@ -1,0 +1,1 @@
+"""Benchmarks: one module or folder each, declared as `ENVIRONMENT`."""

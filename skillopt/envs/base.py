@@ -1,0 +1,82 @@
+"""What a benchmark is: how its items are checked, attempted and judged."""
+
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from skillopt.models.base import Message, Reply, Tool
+from skillopt.records import Failure, Item, Status, Turn
+
+
+class Chat(Protocol):
+    """The target model, bound to one item: each call goes through the call layer.
+
+    A failed call raises CallError, which the phase turns into the row's status; a benchmark
+    does not catch it.
+    """
+
+    def __call__(
+        self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
+    ) -> Awaitable[Reply]: ...
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """How the target did one item. `hard` and `soft` lie in [0, 1]; both 0 unless status is `scored`.
+
+    Only statuses that are the target's own (`scored`, `truncated`, `unparsed`, `no_answer`) and
+    `harness_error` (the benchmark's tools broke) are a benchmark's to give.
+    """
+
+    status: Status
+    hard: float
+    soft: float
+    answer: str
+    turns: int
+    trajectory: tuple[Turn, ...]
+    reason: str = ""
+    error: Failure | None = None
+    extra: dict[str, Any] = {}
+
+
+class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings that a benchmark adds to the section `env`: subclass, one described field each.
+
+    Fields are written `name: Annotated[int, msgspec.Meta(description="...", ge=1)] = 1`.
+    """
+
+
+class Environment(Protocol):
+    """What a module in `skillopt/envs/` declares as `ENVIRONMENT`."""
+
+    name: str
+    settings: type[EnvSettings]
+    prompts: Path
+    """Folder of its templates; `analyst_failure.md.j2` and so on there win over the general ones."""
+    initial_skill: Path
+
+    def read(self, path: Path) -> list[Item]:
+        """Read one data file or split folder; raises DataError naming file and item."""
+        ...
+
+    def check(self, item: Item) -> str:
+        """Say what is wrong with an item ("" when nothing is)."""
+        ...
+
+    def reference(self, item: Item) -> str:
+        """Text that may be shown to analysts about a training item ("" for none)."""
+        ...
+
+    async def attempt(
+        self, item: Item, skill: str, chat: Chat, common: "CommonSettings", settings: Any, seed: int
+    ) -> Attempt:
+        """Do one item with a skill text (already as the target may see it; may be empty) and judge it."""
+        ...
+
+
+class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of section `env` that every benchmark has and that decide a row."""
+
+    max_turns: int
+    max_completion_tokens: int

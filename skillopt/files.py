@@ -1,0 +1,87 @@
+"""Reading and writing the files of a run: UTF-8, atomic, deterministic bytes."""
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from skillopt.errors import CorruptFile
+
+T = TypeVar("T")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write `content` so that a reader sees the old file or the new one, never a part.
+
+    The temporary file lies in the target's folder and is removed when writing fails
+    (a full disk leaves the old file as it was).
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8 with its line ends as they are."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def canonical(value: Any) -> str:
+    """Return `value` as one line of JSON with sorted keys: equal values give equal text."""
+    return msgspec.json.encode(value, order="sorted").decode("utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one record as indented JSON, fields in the order of their definition."""
+    write_bytes(
+        path, msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2) + b"\n"
+    )
+
+
+def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
+    """Write one JSON object per line."""
+    write_bytes(path, b"".join(msgspec.json.encode(row, order="deterministic") + b"\n" for row in rows))
+
+
+def read_text(path: Path) -> str:
+    """Read UTF-8 text without changing its line ends.
+
+    Raises CorruptFile when the bytes are not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"{path}: expected UTF-8 text, found byte {error.start} that is not") from error
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """Read one record of type `kind`; raises CorruptFile when it is no such record."""
+    return _decode(path, path.read_bytes(), kind, "")
+
+
+def read_jsonl(path: Path, kind: type[T]) -> list[T]:
+    """Read one record of type `kind` per line; raises CorruptFile naming the bad line."""
+    lines = path.read_bytes().split(b"\n")
+    if lines.pop() != b"":
+        raise CorruptFile(f"{path}: the last line is cut off. Delete the file and run again.")
+    return [_decode(path, line, kind, f", line {number}") for number, line in enumerate(lines, 1)]
+
+
+def _decode(path: Path, content: bytes, kind: type[T], where: str) -> T:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        name = getattr(kind, "__name__", str(kind))
+        raise CorruptFile(
+            f"{path}{where}: expected a {name} record, found: {error}. "
+            "Delete the file and run the same command again; paid replies are kept in the call store."
+        ) from error

@@ -1,0 +1,1 @@
+"""The call layer: backends, the call store, retries, accounting."""

@@ -1,0 +1,1 @@
+"""One module per backend; each declares `BACKEND`. Heavy imports belong inside `open`."""

@@ -1,0 +1,150 @@
+"""What a backend is, and what goes into it and comes out of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from skillopt.records import Usage
+
+Role = Literal["optimizer", "target"]
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "other"]
+SettingValue = str | int | float | bool | None
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that the model asks for; `arguments` is JSON text, untrusted."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """An image of a user message: its bytes in base64, its media type."""
+
+    data: str
+    media_type: str = "image/png"
+    detail: str = "auto"
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message of a dialogue. `tool_call_id` names the call a `tool` message answers."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    images: tuple[Image, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that the model may call; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All that a caller decides about one model call.
+
+    `sample` numbers fresh draws of the same request (0 is the first).
+    """
+
+    messages: tuple[Message, ...]
+    max_completion_tokens: int
+    reasoning_effort: str = ""
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = ""
+    sample: int = 0
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back. `model` is the name the provider says it used; `seconds` the wall time."""
+
+    text: str
+    finish_reason: FinishReason = "stop"
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    model: str = ""
+
+
+class CallError(Exception):
+    """A call that gave no reply.
+
+    `kind` is the row status it leads to; `transient` errors may be retried, after
+    `retry_after` seconds when the provider said so; the others are fatal. The message is
+    shown and stored: a backend builds it without headers, keys or request bodies.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: Literal["provider_error", "timeout"] = "provider_error",
+        transient: bool = False,
+        retry_after: float | None = None,
+        code: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.kind: Literal["provider_error", "timeout"] = kind
+        self.transient = transient
+        self.retry_after = retry_after
+        self.code = code
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting of a backend: `model.<backend>_<name>`, or `model.<role>_<backend>_<name>` for one role.
+
+    `decides` tells whether it can change a reply (and so is part of the call's key).
+    """
+
+    name: str
+    type: Literal["str", "int", "float", "bool"]
+    default: SettingValue
+    description: str
+    decides: bool
+    choices: tuple[str, ...] = ()
+
+
+class RoleModel(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that plays one role: resolved, with no secret in it."""
+
+    role: Role
+    backend: str
+    model: str
+    reasoning_effort: str = ""
+    settings: dict[str, SettingValue] = {}
+
+
+class Backend(Protocol):
+    """A connection to a model. Calls may run at the same time."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call, without retries; raises CallError."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections and processes."""
+        ...
+
+
+class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What a module in `skillopt/models/backends/` declares as `BACKEND`.
+
+    `open` gets the role's model and the environment (for secrets, read there and nowhere else).
+    `secrets` are the environment variables that may hold a key, in the order they are tried;
+    `{ROLE}` in a name stands for OPTIMIZER or TARGET.
+    """
+
+    name: str
+    description: str
+    open: Callable[[RoleModel, Mapping[str, str]], Backend]
+    roles: tuple[Role, ...] = ("optimizer", "target")
+    aliases: tuple[str, ...] = ()
+    default_model: str
+    settings: tuple[Setting, ...] = ()
+    secrets: tuple[str, ...] = ()
+    capabilities: frozenset[Literal["tools", "images", "json_schema", "usage", "simulated"]] = frozenset()
