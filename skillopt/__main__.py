@@ -4,10 +4,13 @@ import argparse
 import importlib
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from skillopt.errors import ExitCode, SkillOptError
+from skillopt.files import write_json
+
+log = logging.getLogger("skillopt")
 
 PHASES = {
     "config": "write config.json: the resolved configuration of a run",
@@ -48,21 +51,49 @@ def main(argv: Sequence[str] | None = None) -> int:
     module.add_arguments(parser)
     args = parser.parse_args(arguments[1:])
     _set_up_logging(args.log)
-    return _run(module.main, args)
+    return _run(name, module.main, args)
 
 
-def _run(command: "object", args: argparse.Namespace) -> int:
+def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: argparse.Namespace) -> int:
+    failure = FailureNote(name, args.log)
+    failure.clear()
     try:
-        code = command(args)  # type: ignore[operator]
+        return int(command(args) or 0)
     except SkillOptError as error:
-        logging.getLogger("skillopt").error("%s", error)
-        return int(error.exit_code)
+        log.error("%s", error)
+        return failure.leave(error.exit_code, str(error))
     except KeyboardInterrupt:
-        return int(ExitCode.INTERRUPTED)
-    except Exception:
-        logging.getLogger("skillopt").exception("unexpected error")
-        return int(ExitCode.UNEXPECTED)
-    return int(code or 0)
+        return failure.leave(ExitCode.INTERRUPTED, "interrupted")
+    except OSError as error:
+        log.debug("where it happened", exc_info=True)
+        log.error("%s", error)
+        return failure.leave(ExitCode.UNEXPECTED, str(error))
+    except Exception as error:
+        log.exception("unexpected error")
+        return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")
+
+
+class FailureNote:
+    """What a failed phase leaves beside its log, for `skillopt status`; gone when it runs again."""
+
+    def __init__(self, command: str, log_file: Path | None) -> None:
+        self._command = command
+        self._path = log_file.with_suffix(".failure.json") if log_file else None
+
+    def clear(self) -> None:
+        """Remove the note of an earlier run."""
+        if self._path:
+            self._path.unlink(missing_ok=True)
+
+    def leave(self, code: ExitCode, message: str) -> int:
+        """Write the note and return the exit code."""
+        if self._path:
+            note = {"command": self._command, "exit_code": int(code), "message": message}
+            try:
+                write_json(self._path, note)
+            except OSError as error:  # a full disk: the message has been printed already
+                log.warning("could not write %s: %s", self._path, error)
+        return int(code)
 
 
 def _help(arguments: Sequence[str]) -> int:
@@ -84,6 +115,7 @@ def _help(arguments: Sequence[str]) -> int:
 
 def _set_up_logging(path: Path | None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers[0].setLevel(logging.INFO)
     handlers[0].setFormatter(logging.Formatter("%(message)s"))
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +123,7 @@ def _set_up_logging(path: Path | None) -> None:
         full.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         handlers.append(full)
     logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
-    logging.getLogger("skillopt").setLevel(logging.INFO)
+    log.setLevel(logging.DEBUG)
 
 
 if __name__ == "__main__":
