@@ -210,18 +210,21 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
+EditStatus = Literal[
+    "applied",
+    "applied_at_end",
+    "skipped_target_missing",
+    "skipped_no_target",
+    "skipped_empty",
+    "skipped_protected",
+]
+
+
 class EditReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one edit."""
 
     edit: Edit
-    status: Literal[
-        "applied",
-        "applied_at_end",
-        "skipped_target_missing",
-        "skipped_no_target",
-        "skipped_empty",
-        "skipped_protected",
-    ]
+    status: EditStatus
 
 
 UpdateAction = Literal["candidate", "skip_no_patches", "skip_no_change", "skip_no_rewrite", "skip_too_long"]
