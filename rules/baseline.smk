@@ -12,7 +12,7 @@ rule evaluate_initial:
     input:
         config=ancient("results/{run}/config.json"),
         skill="results/{run}/skills/skill_v0000.md",
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         rows="results/{run}/eval/val/initial/rollouts.jsonl",
         scores="results/{run}/eval/val/initial/scores.json",

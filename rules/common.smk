@@ -104,10 +104,21 @@ def width(setting):
 def prompts(*names):
     """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
     return lambda wildcards: sorted(
-        os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+        nearby(path)
         for name in names
         for path in prompt_files(name, run_of(wildcards.run).prompts)
     )
+
+
+def target_prompts(wildcards):
+    """Return what the target is told, as the benchmark keeps it in files named target_*."""
+    paths = run_of(wildcards.run).prompts.glob("target_*")
+    return sorted(nearby(path) for path in paths)
+
+
+def nearby(path):
+    """Return a path relative to the working directory when it lies below it."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def initial_skill_file(wildcards):
@@ -117,7 +128,7 @@ def initial_skill_file(wildcards):
         path = initial_skill_path(env.name, env.skill_init)
     except SkillOptError as error:
         raise WorkflowError(f"run {wildcards.run}: {error}") from None
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+    return nearby(path.absolute())
 
 
 def compared_skill(which):

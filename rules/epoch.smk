@@ -14,7 +14,7 @@ rule compare:
         plan=ancient("results/{run}/plan.json"),
         previous=compared_skill(0),
         current=compared_skill(1),
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         previous="results/{run}/slow_update/epoch_{epoch}/previous.jsonl",
         current="results/{run}/slow_update/epoch_{epoch}/current.jsonl",
@@ -75,7 +75,7 @@ use rule evaluate as evaluate_slow_update with:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         update="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/selection.jsonl",
     log:

@@ -33,7 +33,7 @@ rule evaluate_split:
         config=ancient("results/{run}/config.json"),
         skill=evaluated_skill,
         same=evaluated_before,
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
         scores="results/{run}/eval/{evaluation}/scores.json",

@@ -14,7 +14,7 @@ rule rollout:
         config=ancient("results/{run}/config.json"),
         plan=ancient("results/{run}/plan.json"),
         skill=step_input("skill_before"),
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         "results/{run}/steps/step_{step}/rollouts.jsonl",
     log:
@@ -144,7 +144,7 @@ rule evaluate:
         candidate="results/{run}/steps/step_{step}/candidate.md",
         update="results/{run}/steps/step_{step}/update.json",
         state=step_input("state_before"),
-        prompts=prompts("rollout"),
+        prompts=target_prompts,
     output:
         "results/{run}/steps/step_{step}/selection.jsonl",
     log:

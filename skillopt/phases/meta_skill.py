@@ -8,17 +8,17 @@ import msgspec
 from skillopt.config.settings import Settings
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
-from skillopt.files import read_json, read_jsonl, read_text, write_json
+from skillopt.files import read_text, write_json
 from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.phases.reflect import MAX_ANSWER_TOKENS, read_memory
 from skillopt.phases.shapes import MetaSkillAnswer
-from skillopt.phases.slow_update import PairViews, view_pairs
+from skillopt.phases.slow_update import PairViews, read_pairs
 from skillopt.process import run_async
 from skillopt.prompting import render
-from skillopt.records import MetaSkill, Pairs, Row
+from skillopt.records import MetaSkill
 
 
 async def meta_skill(
@@ -80,9 +80,7 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "meta_skill")
     settings = job.resolved.settings
-    pairs = view_pairs(
-        read_json(args.pairs, Pairs), read_jsonl(args.previous, Row), read_jsonl(args.current, Row)
-    )
+    pairs = read_pairs(args, job)
     skills = (read_text(args.previous_skill), read_text(args.skill))
     memory = read_memory(args.meta_skill)
     bench = environment(settings.env.name)

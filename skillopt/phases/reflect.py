@@ -21,7 +21,7 @@ from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.phases.shapes import AnalystAnswer
 from skillopt.process import run_async
 from skillopt.progress import Progress
-from skillopt.prompting import render
+from skillopt.prompting import TrajectoryView, render
 from skillopt.records import (
     Batch,
     Digest,
@@ -34,7 +34,6 @@ from skillopt.records import (
     Reflections,
     Row,
     Side,
-    Turn,
 )
 
 MAX_ANSWER_TOKENS = 16384
@@ -47,17 +46,6 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     side: Side
     micro_batch: int
     rows: tuple[Row, ...]
-
-
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What an analyst is shown of one row."""
-
-    id: str
-    task_type: str
-    reason: str
-    turns: int
-    reference: str
-    trajectory: tuple[Turn, ...]
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,8 +200,8 @@ def _clip(patch: Patch, limit: int | None) -> tuple[Patch, int]:
     return kept, cut
 
 
-def _view(row: Row, item: Item, bench: Environment) -> View:
-    return View(
+def _view(row: Row, item: Item, bench: Environment) -> TrajectoryView:
+    return TrajectoryView(
         id=row.id,
         task_type=row.task_type,
         reason=row.reason or (row.error.message if row.error else ""),

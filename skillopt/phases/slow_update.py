@@ -6,30 +6,20 @@ from pathlib import Path
 import msgspec
 
 from skillopt.config.settings import Settings
+from skillopt.data import load_splits
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
 from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
-from skillopt.phases.job import add_job_arguments, open_job
+from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.reflect import MAX_ANSWER_TOKENS
 from skillopt.phases.shapes import SlowUpdateAnswer
 from skillopt.process import run_async
-from skillopt.prompting import render
-from skillopt.records import Edit, Gate, Pair, PairKind, Pairs, Row, Selected, SlowUpdate, Turn
+from skillopt.prompting import PairView, render
+from skillopt.records import Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate
 from skillopt.skill import SkillDocument, sha256, with_slow_update
-
-
-class PairView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the optimizer is shown of one pair."""
-
-    id: str
-    task_type: str
-    reason_before: str
-    reason_after: str
-    before: tuple[Turn, ...]
-    after: tuple[Turn, ...]
 
 
 class PairViews(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,14 +31,16 @@ class PairViews(msgspec.Struct, frozen=True, kw_only=True):
     stable_success: tuple[str, ...]
 
 
-def view_pairs(pairs: Pairs, previous: list[Row], current: list[Row]) -> PairViews:
-    """Group pairs by kind, with both trajectories."""
+def view_pairs(
+    pairs: Pairs, previous: list[Row], current: list[Row], references: dict[str, str]
+) -> PairViews:
+    """Group pairs by kind, with both trajectories; `references` holds a text per item id."""
     before = {row.id: row for row in previous}
     after = {row.id: row for row in current}
 
     def of(kind: PairKind) -> tuple[PairView, ...]:
-        found = (pair for pair in pairs.pairs if pair.kind == kind)
-        return tuple(_view(pair, before[pair.id], after[pair.id]) for pair in found)
+        ids = [pair.id for pair in pairs.pairs if pair.kind == kind]
+        return tuple(_view(before[id_], after[id_], references.get(id_, "")) for id_ in ids)
 
     stable = tuple(pair.id for pair in pairs.pairs if pair.kind == "stable_success")
     return PairViews(
@@ -59,14 +51,27 @@ def view_pairs(pairs: Pairs, previous: list[Row], current: list[Row]) -> PairVie
     )
 
 
-def _view(pair: Pair, before: Row, after: Row) -> PairView:
+def _view(before: Row, after: Row, reference: str) -> PairView:
     return PairView(
-        id=pair.id,
+        id=before.id,
         task_type=before.task_type,
-        reason_before=before.reason,
-        reason_after=after.reason,
-        before=before.trajectory,
-        after=after.trajectory,
+        reference=reference,
+        previous_reason=before.reason,
+        current_reason=after.reason,
+        previous=before.trajectory,
+        current=after.trajectory,
+    )
+
+
+def read_pairs(args: argparse.Namespace, job: Job) -> PairViews:
+    """Read the comparison that the command line names; references are of train items only."""
+    bench = environment(job.resolved.settings.env.name)
+    items = load_splits(job.resolved, bench).train
+    return view_pairs(
+        read_json(args.pairs, Pairs),
+        read_jsonl(args.previous, Row),
+        read_jsonl(args.current, Row),
+        {item.id: bench.reference(item) for item in items},
     )
 
 
@@ -159,15 +164,14 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _with_guidance(args: argparse.Namespace, skill: str) -> tuple[str, SlowUpdate]:
-    pairs = read_json(args.pairs, Pairs)
-    if not pairs.pairs:
+    if not read_json(args.pairs, Pairs).pairs:
         return skill, SlowUpdate(epoch=args.epoch, action="skip_no_pairs", candidate_sha256=sha256(skill))
     job = open_job(args, "slow_update")
     settings = job.resolved.settings
     accepted = accepted_edits(
         [read_json(path, Gate) for path in args.gates], [read_json(path, Selected) for path in args.patches]
     )
-    views = view_pairs(pairs, read_jsonl(args.previous, Row), read_jsonl(args.current, Row))
+    views = read_pairs(args, job)
     bench = environment(settings.env.name)
     skills = (read_text(args.previous_skill), skill)
 
