@@ -15,8 +15,9 @@ from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
 from skillopt.errors import SkillOptError
 from skillopt.files import read_json, read_text, write_jsonl
-from skillopt.models.base import CallError, Message, Reply, Request, Tool
+from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
 from skillopt.models.client import Client
+from skillopt.models.registry import backend_spec
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.process import run_async
 from skillopt.progress import Progress
@@ -48,9 +49,10 @@ def open_bench(job: Job) -> Bench:
 class _Talk:
     """The target bound to one item; adds up what the calls cost."""
 
-    def __init__(self, client: Client, bench: Bench) -> None:
+    def __init__(self, client: Client, bench: Bench, workspace: Workspace | None) -> None:
         self._client = client
         self._limit = bench.common.max_completion_tokens
+        self._workspace = workspace
         self.usage = Usage()
         self.seconds = 0.0
 
@@ -58,7 +60,11 @@ class _Talk:
         self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
     ) -> Reply:
         request = Request(
-            messages=messages, max_completion_tokens=self._limit, tools=tools, tool_choice=tool_choice
+            messages=messages,
+            max_completion_tokens=self._limit,
+            tools=tools,
+            tool_choice=tool_choice,
+            workspace=self._workspace,
         )
         reply = await self._client.call(request)
         self.usage += reply.usage
@@ -74,11 +80,13 @@ async def roll_out(
     An item's failure is a row with its status; only a dead provider ends the phase early.
     """
     gate = asyncio.Semaphore(width)
+    works_in_folder = "workspace" in backend_spec(client.role.backend).capabilities
+    told, workspace = ("", Workspace(skill=skill)) if works_in_folder else (skill, None)
     progress = Progress(what, len(items))
 
     async def one(item: Item) -> Row:
         async with gate:
-            row = await _row(item, skill, bench, _Talk(client, bench), seed)
+            row = await _row(item, told, bench, _Talk(client, bench, workspace), seed)
         progress.step(row.status, row.hard)
         return row
 
