@@ -17,7 +17,7 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     with such an array under `data`, or an object whose values are the entries (the key is then
     the `id` of an entry that has none); failing that, it is read as JSONL.
 
-    Raises DataError naming the file and the entry.
+    Raises DataError naming the file and the entry; for broken JSON, line and column.
     """
     file = _data_file(path) if path.is_dir() else path
     text = _text(file)
@@ -53,6 +53,8 @@ def _text(file: Path) -> str:
         return file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise DataError(f"{file}: expected a data file, found nothing there.") from error
+    except OSError as error:
+        raise DataError(f"{file}: expected a readable data file, found: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{file}: expected UTF-8 text, found a byte at {error.start} that is not.") from error
 
@@ -60,11 +62,11 @@ def _text(file: Path) -> str:
 def _whole(file: Path, text: str) -> list[tuple[str, Any]]:
     try:
         content = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         first = next((line for line in text.splitlines() if line.strip()), "")
         if isinstance(_try(first), dict):
             return _lines(file, text)
-        raise DataError(f"{file}: broken JSON: {error}.") from error
+        raise DataError(f"{file}: {_fault(text, 1, error)}") from error
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = content["data"]
     if isinstance(content, dict) and content and all(isinstance(value, dict) for value in content.values()):
@@ -83,15 +85,29 @@ def _lines(file: Path, text: str) -> list[tuple[str, Any]]:
         if line.strip():
             try:
                 entries.append((f"{file}, line {number}", msgspec.json.decode(line)))
-            except msgspec.DecodeError as error:
-                raise DataError(f"{file}, line {number}: broken JSON: {error}.") from error
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise DataError(f"{file}: {_fault(line, number, error)}") from error
     return entries
+
+
+def _fault(text: str, first_line: int, error: Exception) -> str:
+    """Say where JSON is broken, by line and column where that can be told."""
+    import json
+
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as found:
+        line = first_line + found.lineno - 1
+        return f"broken JSON in line {line}, column {found.colno}: {found.msg}."
+    except RecursionError:
+        pass
+    return f"JSON that cannot be used, from line {first_line}: {error}."
 
 
 def _try(line: str) -> Any:
     try:
         return msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
