@@ -1,0 +1,225 @@
+"""The one place that every model call goes through: store, retries, limits, accounts."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from skillopt.errors import ConfigError, SkillOptError
+from skillopt.models.base import Backend, CallError, Reply, Request, RoleModel
+from skillopt.models.ledger import Ledger
+from skillopt.models.registry import backend_spec
+from skillopt.models.retries import CallPolicy, FailureRun, given_up, wait_before_next
+from skillopt.models.store import About, Store, key_maker, with_effort
+
+__all__ = ["CallPolicy", "Client", "open_client"]
+
+
+class _Flight:
+    """A call on its way: its task, how many callers wait for it, and whether it is being paid for."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.task: asyncio.Task[Reply]
+        self.callers = 0
+        self.on_wire = False
+
+
+class Client:
+    """The model of one role, for one phase. Use as `async with`; make with `open_client`.
+
+    A call that is on its way when its caller is cancelled, or when the phase ends early, has
+    `grace` seconds to come back and be kept. The backend is opened at the first call that the
+    store does not hold.
+    """
+
+    def __init__(
+        self,
+        role: RoleModel,
+        *,
+        policy: CallPolicy,
+        width: int,
+        store: Store,
+        ledger: Ledger,
+        env: Mapping[str, str],
+        grace: float = 5.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        if width < 1:
+            raise ConfigError(f"calls in flight: expected a width of at least 1, found {width}")
+        self.role = role
+        self._policy = policy
+        self._slots = asyncio.Semaphore(width)
+        self._store = store
+        self._ledger = ledger
+        self._env = env
+        self._grace = grace
+        self._sleep = sleep
+        self._draw = draw
+        self._key = key_maker(role)
+        self._backend: Backend | None = None
+        self._simulated = "simulated" in backend_spec(role.backend).capabilities
+        self._flights: dict[str, _Flight] = {}
+        self._failures = FailureRun(policy.systemic_failures)
+        self._dead: SkillOptError | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._land()
+        finally:
+            if self._backend is not None:
+                await self._backend.close()
+            self._ledger.close()
+
+    async def call(self, request: Request) -> Reply:
+        """Return the reply to `request`, from the store when it was ever paid for.
+
+        Raises CallError when this call failed for good, ProviderDead when all do, and
+        StoreError when replies cannot be kept; after the last two no further call is made.
+        """
+        request = with_effort(self.role, request)
+        key = self._key(request)
+        flight = self._flights.get(key)
+        if flight is None:
+            reply = self._store.get(key)
+            if reply is not None:
+                return await self._replay(key, reply)
+            return await self._wait_for(self._depart(key, request))
+        reply = await self._wait_for(flight)
+        return await self._replay(key, reply)
+
+    async def _replay(self, key: str, reply: Reply) -> Reply:
+        self._failures.replayed()
+        self._ledger.replied("replayed", key, self.role, reply)
+        await asyncio.sleep(0)  # lets a stop, or another call, have its turn
+        return reply
+
+    def _depart(self, key: str, request: Request) -> _Flight:
+        flight = _Flight(key)
+        self._flights[key] = flight
+        flight.task = asyncio.create_task(self._make(request, flight))
+        flight.task.add_done_callback(lambda _: self._forget(flight))
+        return flight
+
+    def _forget(self, flight: _Flight) -> None:
+        if self._flights.get(flight.key) is flight:
+            del self._flights[flight.key]
+        if not flight.task.cancelled():
+            flight.task.exception()  # the callers may be gone: then nobody else looks at it
+
+    async def _wait_for(self, flight: _Flight) -> Reply:
+        flight.callers += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.callers -= 1
+            if not flight.callers and not flight.on_wire:
+                flight.task.cancel()  # not paid for yet, and nobody wants it any more
+                self._flights.pop(flight.key, None)
+
+    async def _land(self) -> None:
+        """Wait a little for the calls on the wire, which are paid for; drop the others."""
+        flights = list(self._flights.values())
+        for flight in flights:
+            if not flight.on_wire:
+                flight.task.cancel()
+        if flights:
+            _, late = await asyncio.wait([flight.task for flight in flights], timeout=self._grace)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _make(self, request: Request, flight: _Flight) -> Reply:
+        try:
+            async with self._slots:
+                return await self._attempts(request, flight)
+        except SkillOptError as error:
+            self._dead = self._dead or error
+            raise
+
+    async def _attempts(self, request: Request, flight: _Flight) -> Reply:
+        """Try until there is a reply, or no hope; a call that waits keeps its slot."""
+        attempt = 0
+        while True:
+            attempt += 1
+            backend = self._alive()
+            started = time.monotonic()
+            try:
+                reply = await self._attempt(backend, request, flight)
+            except CallError as error:
+                self._ledger.failed(flight.key, self.role, error, time.monotonic() - started)
+                wait = wait_before_next(error, attempt, self._policy, self._draw())
+                if wait is None or not flight.callers:
+                    raise self._final(given_up(error, attempt, self._policy)) from error
+                await self._sleep(wait)
+            else:
+                return self._keep(flight.key, reply, time.monotonic() - started)
+
+    async def _attempt(self, backend: Backend, request: Request, flight: _Flight) -> Reply:
+        flight.on_wire = True
+        try:
+            async with asyncio.timeout(self._policy.timeout) as limit:
+                return await backend.complete(request)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"no reply within {self._policy.timeout:g} s"
+            raise CallError(message, kind="timeout", transient=True, code="timeout") from error
+        finally:
+            flight.on_wire = False
+
+    def _alive(self) -> Backend:
+        """Return the backend, opened when this is the first call; raises what ended the phase."""
+        if self._dead is not None:
+            raise type(self._dead)(str(self._dead))
+        if self._backend is None:
+            self._store.require_writable()
+            self._backend = backend_spec(self.role.backend).open(self.role, self._env)
+        return self._backend
+
+    def _keep(self, key: str, reply: Reply, seconds: float) -> Reply:
+        usage = msgspec.structs.replace(reply.usage, calls=1)
+        seconds = reply.seconds if self._simulated else round(seconds, 3)
+        reply = msgspec.structs.replace(reply, seconds=seconds, usage=usage)
+        about = About(
+            backend=self.role.backend,
+            model=self.role.model,
+            run=self._ledger.run,
+            role=self.role.role,
+            phase=self._ledger.phase,
+            label=self._ledger.label,
+        )
+        self._failures.success()
+        kept = self._store.put(key, reply, about)
+        self._ledger.replied("made", key, self.role, reply)
+        return kept
+
+    def _final(self, error: CallError) -> CallError | SkillOptError:
+        return self._failures.failure(error) or error
+
+
+def open_client(
+    role: RoleModel,
+    *,
+    policy: CallPolicy,
+    width: int,
+    store: Store,
+    ledger: Ledger,
+    env: Mapping[str, str],
+) -> Client:
+    """Return the model of a role, at most `width` calls of which are on their way at once.
+
+    Nothing is opened before the first call that the store does not hold: a full replay needs no
+    key and no network. `env` is read for secrets when the backend is opened.
+    """
+    return Client(role, policy=policy, width=width, store=store, ledger=ledger, env=env)

@@ -1,0 +1,197 @@
+"""Accounts of model calls: what was made, what was replayed, what failed, and what it used."""
+
+import logging
+import os
+import re
+import socket
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from skillopt.models.base import CallError, Reply, Role, RoleModel
+from skillopt.models.store import StoreError
+from skillopt.records import Usage
+
+log = logging.getLogger(__name__)
+
+Event = Literal["made", "replayed", "failed"]
+
+
+class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One call that was made, one that was replayed, or one failed attempt.
+
+    `seconds` and `usage` of a replayed call are those of the call that was paid for.
+    `error` is the short code of a failed attempt, or its kind.
+    """
+
+    key: str
+    event: Event
+    role: Role
+    phase: str
+    label: str
+    backend: str
+    model: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Ledger:
+    """Writes the lines of one process: `ledger/<run>/<phase>.<label>.<host>-<pid>-<ns>.jsonl`.
+
+    Each line is one unbuffered write, so a killed process loses none.
+    """
+
+    def __init__(self, root: Path, *, run: str, phase: str, label: str) -> None:
+        self.run = run
+        self.phase = phase
+        self.label = label
+        where = f"{phase}.{label}.{socket.gethostname()}"
+        name = re.sub(r"[^\w.-]+", "-", where)
+        self._path = root / "ledger" / run / f"{name}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._file: int | None = None
+
+    def replied(self, event: Literal["made", "replayed"], key: str, role: RoleModel, reply: Reply) -> None:
+        """Note a call that got a reply."""
+        self._write(self._line(event, key, role, reply.usage, reply.seconds))
+
+    def failed(self, key: str, role: RoleModel, error: CallError, seconds: float) -> None:
+        """Note an attempt that got none."""
+        self._write(self._line("failed", key, role, Usage(), seconds, error.code or error.kind))
+
+    def _line(
+        self, event: Event, key: str, role: RoleModel, usage: Usage, seconds: float, error: str = ""
+    ) -> LedgerLine:
+        return LedgerLine(
+            key=key,
+            event=event,
+            role=role.role,
+            phase=self.phase,
+            label=self.label,
+            backend=role.backend,
+            model=role.model,
+            usage=usage,
+            seconds=round(seconds, 3),
+            error=error,
+        )
+
+    def _write(self, line: LedgerLine) -> None:
+        content = msgspec.json.encode(line) + b"\n"
+        try:
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            written = os.write(self._file, content)
+        except OSError as error:
+            raise StoreError(f"call store: cannot write the accounts {self._path}: {error}") from error
+        if written != len(content):
+            raise StoreError(f"call store: no room for the accounts {self._path}")
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls of one role in one phase and step (`label`).
+
+    `usage` sums the calls that were made, `replayed_usage` what replaying saved; a count is None
+    as soon as one call's is unknown. `keys` counts distinct requests that got a reply.
+    """
+
+    role: Role
+    phase: str
+    label: str
+    made: int = 0
+    replayed: int = 0
+    failed: int = 0
+    keys: int = 0
+    usage: Usage = Usage()
+    replayed_usage: Usage = Usage()
+    errors: dict[str, int] = {}
+
+
+class Accounts(msgspec.Struct, frozen=True, kw_only=True):
+    """All totals of a run, sorted; `torn` counts lines that a killed process left unfinished."""
+
+    totals: tuple[Totals, ...]
+    torn: int
+
+
+def read_ledger(root: Path, run: str) -> Accounts:
+    """Add up all lines of a run that processes have written so far."""
+    groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
+    torn = 0
+    for line in _lines(root / "ledger" / run):
+        if line is None:
+            torn += 1
+        else:
+            groups[line.role, line.phase, line.label].append(line)
+    return Accounts(totals=tuple(_total(*group, groups[group]) for group in sorted(groups)), torn=torn)
+
+
+def per_phase(accounts: Accounts) -> list[Totals]:
+    """Add up the steps of each role and phase; the label is empty then.
+
+    `keys` is the sum over the steps: a request that two steps make counts in both.
+    """
+    sums: dict[tuple[Role, str], Totals] = {}
+    for part in accounts.totals:
+        before = sums.get((part.role, part.phase), Totals(role=part.role, phase=part.phase, label=""))
+        sums[part.role, part.phase] = _add(before, part)
+    return list(sums.values())
+
+
+def _lines(folder: Path) -> Iterator[LedgerLine | None]:
+    for path in sorted(folder.glob("*.jsonl")):
+        for content in path.read_bytes().splitlines():
+            try:
+                yield msgspec.json.decode(content, type=LedgerLine)
+            except msgspec.DecodeError:
+                log.warning("%s: a line is cut off; it is left out of the accounts", path)
+                yield None
+
+
+def _total(role: Role, phase: str, label: str, lines: list[LedgerLine]) -> Totals:
+    by_event: dict[Event, list[LedgerLine]] = {"made": [], "replayed": [], "failed": []}
+    errors: dict[str, int] = {}
+    for line in lines:
+        by_event[line.event].append(line)
+        if line.event == "failed":
+            errors[line.error] = errors.get(line.error, 0) + 1
+    return Totals(
+        role=role,
+        phase=phase,
+        label=label,
+        made=len(by_event["made"]),
+        replayed=len(by_event["replayed"]),
+        failed=len(by_event["failed"]),
+        keys=len({line.key for line in lines if line.event != "failed"}),
+        usage=sum((line.usage for line in by_event["made"]), Usage()),
+        replayed_usage=sum((line.usage for line in by_event["replayed"]), Usage()),
+        errors=dict(sorted(errors.items())),
+    )
+
+
+def _add(left: Totals, right: Totals) -> Totals:
+    errors = dict(left.errors)
+    for code, count in right.errors.items():
+        errors[code] = errors.get(code, 0) + count
+    return Totals(
+        role=left.role,
+        phase=left.phase,
+        label=left.label,
+        made=left.made + right.made,
+        replayed=left.replayed + right.replayed,
+        failed=left.failed + right.failed,
+        keys=left.keys + right.keys,
+        usage=left.usage + right.usage,
+        replayed_usage=left.replayed_usage + right.replayed_usage,
+        errors=dict(sorted(errors.items())),
+    )

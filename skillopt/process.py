@@ -1,0 +1,98 @@
+"""How a phase runs and stops: Ctrl-C, a request to end, and the loss of whoever started it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from skillopt.errors import ConfigError, Interrupted
+
+T = TypeVar("T")
+
+WATCH_PID = "SKILLOPT_WATCH_PID"
+"""Environment variable: the process without which a phase must not go on paying for calls."""
+
+_EVERY = 1.0
+"""Seconds between two looks at that process."""
+
+
+def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ) -> T:
+    """Run the calls of a phase to their end and return the result.
+
+    SIGINT, SIGTERM, or the end of the process that WATCH_PID names cancel the work: no further
+    call starts, those on their way have a few seconds to come back and be kept (see
+    `models.client.Client`), then Interrupted is raised. A second signal ends the waiting.
+    """
+    return asyncio.run(_supervised(work, _watched(env)))
+
+
+async def _supervised(work: Coroutine[Any, Any, T], watched: int | None) -> T:
+    task = asyncio.ensure_future(work)
+    reasons: list[str] = []
+
+    def stop(reason: str) -> None:
+        reasons.append(reason)
+        task.cancel()
+
+    watch = asyncio.create_task(_watch(watched, stop)) if watched is not None else None
+    try:
+        with _signals(stop):
+            return await task
+    except asyncio.CancelledError:
+        if not reasons:
+            raise
+        raise Interrupted(
+            f"stopped: {reasons[0]}. Replies that came back are kept; run the same command again to go on."
+        ) from None
+    finally:
+        if watch is not None:
+            watch.cancel()
+
+
+@contextlib.contextmanager
+def _signals(stop: Any) -> Iterator[None]:
+    """Turn signals into calls of `stop`, except those that the process was started to ignore."""
+    loop = asyncio.get_running_loop()
+    caught: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        caught = [s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) is not signal.SIG_IGN]
+    for number in caught:
+        loop.add_signal_handler(number, stop, f"received {number.name}")
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
+def _watched(env: Mapping[str, str]) -> int | None:
+    value = env.get(WATCH_PID, "")
+    if not value:
+        return None
+    if not value.isdigit():
+        raise ConfigError(f"{WATCH_PID}: expected the number of a process, found {value!r}")
+    return int(value)
+
+
+async def _watch(pid: int, stop: Any) -> None:
+    while is_running(pid):
+        await asyncio.sleep(_EVERY)
+    stop(f"the process {pid} that started this one is gone")
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs on this machine; one that ended and waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    with contextlib.suppress(OSError):  # no such folder outside Linux
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return state[0] not in ("Z", "X")
+    return True
