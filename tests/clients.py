@@ -24,7 +24,8 @@ def role_at(url: str, role: Any = "target", **settings: Any) -> RoleModel:
 
 
 def ask(text: str, **fields: Any) -> Request:
-    return Request(messages=(Message(role="user", content=text),), **{"max_completion_tokens": 64, **fields})
+    defaults = {"messages": (Message(role="user", content=text),), "max_completion_tokens": 64}
+    return Request(**(defaults | fields))
 
 
 class Waits:
