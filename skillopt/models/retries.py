@@ -38,7 +38,7 @@ def wait_before_next(error: CallError, attempt: int, policy: CallPolicy, draw: f
     """
     if not error.transient or attempt >= policy.max_attempts or too_long(error, policy):
         return None
-    limit = FIRST_WAIT * 2 ** (attempt - 1)
+    limit = FIRST_WAIT * 2.0 ** (attempt - 1)
     if error.code == "http_429" and error.retry_after is None:
         limit *= 4
     return min(policy.max_wait, (error.retry_after or 0.0) + draw * min(policy.max_wait, limit))
