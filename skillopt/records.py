@@ -129,7 +129,12 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def empty(self) -> bool:
         """Whether it proposes nothing."""
-        return not (self.edits or self.suggestions or self.candidates)
+        return not self.size
+
+    @property
+    def size(self) -> int:
+        """How many changes it proposes."""
+        return len(self.edits) + len(self.suggestions) + len(self.candidates)
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +158,7 @@ class Reflection(msgspec.Struct, frozen=True, kw_only=True):
     patterns: tuple[Pattern, ...] = ()
     notes: tuple[str, ...] = ()
     clipped: int = 0
+    provider_failed: bool = False
     problems: tuple[str, ...] = ()
     usage: Usage = Usage()
 
@@ -187,13 +193,16 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     merges: tuple[MergeNote, ...] = ()
 
 
+Choice = Literal["within_budget", "ranked", "fallback_cut", "not_limited", "nothing"]
+
+
 class Selected(msgspec.Struct, frozen=True, kw_only=True):
     """`patch.json`: what goes into the update, what was left out, and why."""
 
     step: int
     budget: int | None
     budget_reason: str
-    how: Literal["within_budget", "ranked", "fallback_cut", "not_limited", "nothing"]
+    how: Choice
     patch: Patch
     clipped: Patch = Patch()
     reasoning: str = ""
@@ -201,32 +210,39 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
+EditStatus = Literal[
+    "applied",
+    "applied_at_end",
+    "skipped_target_missing",
+    "skipped_no_target",
+    "skipped_empty",
+    "skipped_protected",
+]
+
+
 class EditReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one edit."""
 
     edit: Edit
-    status: Literal[
-        "applied",
-        "applied_at_end",
-        "skipped_target_missing",
-        "skipped_no_target",
-        "skipped_empty",
-        "skipped_protected",
-    ]
+    status: EditStatus
 
 
 UpdateAction = Literal["candidate", "skip_no_patches", "skip_no_change", "skip_no_rewrite", "skip_too_long"]
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """`update.json`: how the candidate came to be. Only `candidate` goes to the gate."""
+    """`update.json`: how the candidate came to be. Only action `candidate` goes to the gate.
+
+    `notes` is the whole appendix after the step, which is kept whatever the gate decides.
+    """
 
     step: int
     action: UpdateAction
     mode: UpdateMode
     edits: tuple[EditReport, ...] = ()
     change_summary: str = ""
-    notes_added: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    notes_added: int = 0
     notes_consolidated: bool = False
     chars_before: int
     chars_after: int
@@ -256,17 +272,20 @@ Results = dict[str, tuple[float, float] | None]
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill with its selection results. `origin` is the folder, below the run's, of its rows.
+    """A skill with its selection results. `origin` is the file, below the run's folder, of its rows.
 
     `inherited` tells that the text has changed since (guidance or notes put in without a score).
+    `density` is the share of strong words in the body, 0 unless it counts.
     """
 
     origin: str
     skill: str
     sha256: str
+    visible_sha256: str
     score: Score
     results: Results
     inherited: bool = False
+    density: float = 0.0
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,7 +319,8 @@ GateAction = Literal[
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The whole state of training after a step.
 
-    `scored` maps the SHA-256 of every skill text that has selection rows to their folder.
+    `scored` maps the SHA-256 of every text that a target was shown on the selection split to
+    the file of its rows.
     """
 
     current: Scored
@@ -360,7 +380,9 @@ class SlowUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """`slow_update.json`."""
 
     epoch: int
-    action: Literal["prepare_region", "candidate", "skip_no_content", "skip_no_pairs", "skip_too_long"]
+    action: Literal[
+        "prepare_region", "candidate", "inject", "skip_no_content", "skip_no_pairs", "skip_too_long"
+    ]
     reasoning: str = ""
     slow_update_content: str = ""
     candidate_sha256: str

@@ -46,10 +46,30 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
 
 
+class File(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of an agent's workspace: its path below it, its bytes in base64."""
+
+    path: str
+    data: str
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent finds beside its task: the skill (as it may see it) and files.
+
+    `collect` names files, as patterns below the workspace, that the reply brings back; without
+    it the agent may read only.
+    """
+
+    skill: str = ""
+    files: tuple[File, ...] = ()
+    collect: tuple[str, ...] = ()
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that a caller decides about one model call.
 
-    `sample` numbers fresh draws of the same request (0 is the first).
+    `sample` numbers fresh draws of the same request (0 is the first). `workspace` is for backends
+    with the capability of that name, which get the skill there and not in the messages.
     """
 
     messages: tuple[Message, ...]
@@ -58,10 +78,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: tuple[Tool, ...] = ()
     tool_choice: str = ""
     sample: int = 0
+    workspace: Workspace | None = None
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back. `model` is the name the provider says it used; `seconds` the wall time."""
+    """What came back. `model` is the name the provider says it used; `seconds` the wall time.
+
+    Of an agent: `trace` is what it did, redacted, for people and reflection; `files` are those
+    that the request asked to collect.
+    """
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -69,6 +94,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     model: str = ""
+    trace: str = ""
+    files: tuple[File, ...] = ()
 
 
 class CallError(Exception):
@@ -131,10 +158,19 @@ class Backend(Protocol):
         ...
 
 
+Capability = Literal["tools", "images", "json_schema", "usage", "workspace", "simulated"]
+
+
+def _nothing_missing(role: RoleModel, env: Mapping[str, str]) -> list[str]:
+    return []
+
+
 class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What a module in `skillopt/models/backends/` declares as `BACKEND`.
 
     `open` gets the role's model and the environment (for secrets, read there and nowhere else).
+    `check` says what is missing before anything is paid for (a key, a login, a binary), one
+    sentence each that tells what to do; it makes no model call.
     `secrets` are the environment variables that may hold a key, in the order they are tried;
     `{ROLE}` in a name stands for OPTIMIZER or TARGET.
     """
@@ -147,4 +183,5 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     default_model: str
     settings: tuple[Setting, ...] = ()
     secrets: tuple[str, ...] = ()
-    capabilities: frozenset[Literal["tools", "images", "json_schema", "usage", "simulated"]] = frozenset()
+    capabilities: frozenset[Capability] = frozenset()
+    check: Callable[[RoleModel, Mapping[str, str]], list[str]] = _nothing_missing

@@ -63,6 +63,7 @@ class Client:
         self._draw = draw
         self._key = key_maker(role)
         self._backend: Backend | None = None
+        self._simulated = "simulated" in backend_spec(role.backend).capabilities
         self._flights: dict[str, _Flight] = {}
         self._failures = FailureRun(policy.systemic_failures)
         self._dead: SkillOptError | None = None
@@ -188,7 +189,8 @@ class Client:
 
     def _keep(self, key: str, reply: Reply, seconds: float) -> Reply:
         usage = msgspec.structs.replace(reply.usage, calls=1)
-        reply = msgspec.structs.replace(reply, seconds=round(seconds, 3), usage=usage)
+        seconds = reply.seconds if self._simulated else round(seconds, 3)
+        reply = msgspec.structs.replace(reply, seconds=seconds, usage=usage)
         about = About(
             backend=self.role.backend,
             model=self.role.model,

@@ -1,0 +1,28 @@
+# The training run as a DAG: every phase of the loop is a rule, every decision a file.
+#
+#   snakemake --cores 8 results/searchqa/best_skill.md   train a skill
+#   snakemake --cores 8                                  ... and evaluate it on the test split
+#   snakemake -n results/searchqa/best_skill.md          the training plan, nothing is run
+#
+# results/<run>/ comes from config/<run>.yaml. The order of the files is in skillopt/runs.py.
+from snakemake.utils import min_version
+
+min_version("9.25")
+
+
+include: "rules/common.smk"
+include: "rules/setup.smk"
+include: "rules/baseline.smk"
+include: "rules/step.smk"
+include: "rules/epoch.smk"
+include: "rules/results.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        expand("results/{run}/summary.json", run=requested_runs()),
+
+
+onsuccess:
+    print_tables()

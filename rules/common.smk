@@ -1,0 +1,188 @@
+"""What the rules share: the runs, the wildcards, and the functions that name inputs and params.
+
+Paths are relative to the working directory. A run is read and planned when a rule first asks for
+it, so that one broken run does not keep the others from being built.
+"""
+
+import os
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from skillopt.config.resolve import load_run
+from skillopt.errors import SkillOptError
+from skillopt.files import read_json
+from skillopt.phases.plan import plan_run
+from skillopt.phases.initial_skill import initial_skill_path
+from skillopt.phases.summary import Summary, table
+from skillopt.prompting import prompt_files
+from skillopt.runs import Run
+
+# The engine builds its graph recursively: about three frames for each chained job.
+sys.setrecursionlimit(200_000)
+
+SKILLOPT = f"{shlex.quote(sys.executable)} -m skillopt"
+STORE = "results/.calls"
+
+# Phases stop when the process that started them is gone (kill -9 leaves them running otherwise).
+shell.prefix(f"export SKILLOPT_WATCH_PID={os.getpid()}; ")
+
+
+wildcard_constraints:
+    run=r"[A-Za-z0-9][A-Za-z0-9._-]*",
+    step=r"(?!0000)\d{4}",
+    epoch=r"\d{2}",
+    evaluation="val/last|test/(?:initial|best|last)",
+
+
+def requested_runs():
+    """Return the runs of the default target: `--config runs="a b"`, else the one that ships."""
+    return str(config.get("runs", "searchqa")).split()
+
+
+def run_file_of(name):
+    """Return a run's configuration: of the working directory, else the one that ships."""
+    own = Path("config", f"{name}.yaml")
+    shipped = Path(workflow.basedir, own)
+    return shipped if shipped.exists() and not own.exists() else own
+
+
+@cache
+def run_of(name):
+    """Return a planned run; its problems end the command before anything is paid for."""
+    overrides = shlex.split(str(config.get("set", "")))
+    try:
+        resolved = load_run(run_file_of(name), overrides, os.environ)
+        return Run(resolved, *plan_run(name, resolved))
+    except SkillOptError as error:
+        raise WorkflowError(f"run {name}: {error}") from None
+
+
+def below(wildcards, paths):
+    """Put the run's folder before one path or several."""
+    if isinstance(paths, str):
+        return f"results/{wildcards.run}/{paths}"
+    return [f"results/{wildcards.run}/{path}" for path in paths]
+
+
+def step_input(method):
+    """Return an input function: the file that `Run.<method>(step)` names."""
+    return lambda wildcards: below(
+        wildcards, getattr(run_of(wildcards.run), method)(int(wildcards.step))
+    )
+
+
+def epoch_input(method, *arguments):
+    """Return an input function: the file that `Run.<method>(epoch, ...)` names."""
+    return lambda wildcards: below(
+        wildcards,
+        getattr(run_of(wildcards.run), method)(int(wildcards.epoch), *arguments),
+    )
+
+
+def run_input(method):
+    """Return an input function: the file or files that `Run.<method>()` names."""
+    return lambda wildcards: below(wildcards, getattr(run_of(wildcards.run), method)())
+
+
+def deciding(phase):
+    """Return a param function: the settings that decide a phase's output, as one string."""
+    return lambda wildcards: run_of(wildcards.run).deciding(phase)
+
+
+def width(setting):
+    """Return a resource function: how many calls a phase wants in flight."""
+    section, key = setting.split(".")
+    return lambda wildcards: getattr(
+        getattr(run_of(wildcards.run).resolved.settings, section), key
+    )
+
+
+def prompts(*names):
+    """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
+    return lambda wildcards: sorted(
+        nearby(path)
+        for name in names
+        for path in prompt_files(name, run_of(wildcards.run).prompts)
+    )
+
+
+def target_prompts(wildcards):
+    """Return what the target is told, as the benchmark keeps it in files named target_*."""
+    paths = run_of(wildcards.run).prompts.glob("target_*")
+    return sorted(nearby(path) for path in paths)
+
+
+def nearby(path):
+    """Return a path relative to the working directory when it lies below it."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def initial_skill_file(wildcards):
+    """Return the skill file that the run is configured to start from."""
+    env = run_of(wildcards.run).resolved.settings.env
+    try:
+        path = initial_skill_path(env.name, env.skill_init)
+    except SkillOptError as error:
+        raise WorkflowError(f"run {wildcards.run}: {error}") from None
+    return nearby(path.absolute())
+
+
+def compared_skill(which):
+    """Return an input function: the previous (0) or the current (1) skill of a comparison."""
+    return lambda wildcards: below(
+        wildcards, run_of(wildcards.run).compared_skills(int(wildcards.epoch))[which]
+    )
+
+
+def comparison(name):
+    """Return an input function: a file of the epoch's comparison, none in epoch 1."""
+
+    def files(wildcards):
+        folder = run_of(wildcards.run).comparison(int(wildcards.epoch))
+        return below(wildcards, [f"{folder}/{name}"] if folder else [])
+
+    return files
+
+
+def evaluated_skill(wildcards):
+    """Return the skill file of an evaluation such as test/best."""
+    name = wildcards.evaluation.split("/")[1]
+    named = {"initial": "skills/skill_v0000.md", "best": "best_skill.md"}
+    return below(wildcards, named.get(name) or run_of(wildcards.run).last_skill())
+
+
+def evaluated_before(wildcards):
+    """Return the scores of the skills whose rows are taken over when the texts are equal."""
+    before = {
+        "test/best": ["test/initial"],
+        "test/last": ["test/initial", "test/best"],
+    }
+    names = before.get(wildcards.evaluation, [])
+    return below(wildcards, [f"eval/{name}/scores.json" for name in names])
+
+
+def evaluated_items(wildcards):
+    """Return a hash of the items of the evaluated split."""
+    return run_of(wildcards.run).split_digest(wildcards.evaluation.split("/")[0])
+
+
+def print_tables():
+    """Print the score table of every run that this command dealt with and that is finished."""
+    for name in _planned_runs():
+        path = Path("results", name, "summary.json")
+        if path.exists():
+            print("\n" + table(read_json(path, Summary)))
+
+
+def _planned_runs():
+    return sorted(
+        {
+            job.wildcards.run
+            for job in workflow.dag.jobs
+            if hasattr(job.wildcards, "run")
+        }
+    )

@@ -1,0 +1,92 @@
+"""The result of a run, and what happened in it.
+
+INPUT   every gate record, the oldest first (a list that starts at the end would overflow the engine)
+OUTPUT  results/<run>/best_skill.md, eval/, history.json, history.csv, summary.json, calls.json
+"""
+
+
+rule best_skill:
+    """Choose the best skill of {wildcards.run}."""
+    input:
+        config=ancient("results/{run}/config.json"),
+        gates=run_input("gates"),
+        last=run_input("last_skill"),
+        last_rows=run_input("last_rows"),
+    output:
+        skill="results/{run}/best_skill.md",
+        record="results/{run}/best_skill.json",
+    log:
+        "results/{run}/logs/best_skill.log",
+    priority: 10
+    localrule: True
+    params:
+        settings=deciding("best_skill"),
+    shell:
+        "{SKILLOPT} best_skill --config {input.config:q} --gates {input.gates:q} --last {input.last:q}"
+        " --last-rows {input.last_rows:q} --out {output.skill:q} --record {output.record:q}"
+        " --log {log:q}"
+
+
+rule evaluate_split:
+    """Evaluate a skill of {wildcards.run} on a split: {wildcards.evaluation}."""
+    input:
+        config=ancient("results/{run}/config.json"),
+        skill=evaluated_skill,
+        same=evaluated_before,
+        prompts=target_prompts,
+    output:
+        rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
+        scores="results/{run}/eval/{evaluation}/scores.json",
+    log:
+        "results/{run}/logs/eval/{evaluation}.log",
+    resources:
+        api_calls=width("env.workers"),
+    params:
+        settings=deciding("evaluate"),
+        batch=evaluated_items,
+        split=lambda wildcards: wildcards.evaluation.split("/")[0],
+    shell:
+        "{SKILLOPT} evaluate --config {input.config:q} --skill {input.skill:q}"
+        " --split {params.split} --same {input.same:q} --label {wildcards.evaluation}"
+        " --store {STORE} --width {resources.api_calls} --out {output.rows:q}"
+        " --scores {output.scores:q} --log {log:q}"
+
+
+rule history:
+    """Write what happened in {wildcards.run}, step by step."""
+    input:
+        plan=ancient("results/{run}/plan.json"),
+        gates=run_input("gates"),
+    output:
+        json="results/{run}/history.json",
+        csv="results/{run}/history.csv",
+    log:
+        "results/{run}/logs/history.log",
+    localrule: True
+    shell:
+        "{SKILLOPT} history --plan {input.plan:q} --out {output.json:q} --csv {output.csv:q}"
+        " --log {log:q}"
+
+
+rule summary:
+    """Write the numbers of {wildcards.run}."""
+    input:
+        config=ancient("results/{run}/config.json"),
+        plan=ancient("results/{run}/plan.json"),
+        history="results/{run}/history.json",
+        best="results/{run}/best_skill.md",
+        last=run_input("last_skill"),
+        gate=run_input("last_gate"),
+        tests=run_input("tests"),
+        memories=run_input("memories"),
+    output:
+        summary="results/{run}/summary.json",
+        calls="results/{run}/calls.json",
+    log:
+        "results/{run}/logs/summary.log",
+    localrule: True
+    params:
+        run_folder="results/{run}",
+    shell:
+        "{SKILLOPT} summary --run {params.run_folder:q} --last {input.last:q} --gate {input.gate:q}"
+        " --store {STORE} --out {output.summary:q} --calls {output.calls:q} --log {log:q}"

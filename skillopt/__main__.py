@@ -1,0 +1,130 @@
+"""The command line: one subcommand per phase, and a few for people."""
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from skillopt.errors import ExitCode, SkillOptError
+from skillopt.files import write_json
+
+log = logging.getLogger("skillopt")
+
+PHASES = {
+    "config": "write config.json: the resolved configuration of a run",
+    "plan": "write plan.json: epochs, steps, batches, edit budgets",
+    "initial_skill": "write the skill that training starts from",
+    "rollout": "the target does the items of a step with the current skill",
+    "reflect": "the optimizer reads trajectories and proposes changes",
+    "aggregate": "merge the proposed changes",
+    "select": "rank the merged changes and cut them to the edit budget",
+    "update": "apply the selected changes: the candidate skill",
+    "evaluate": "a skill does a split",
+    "gate": "decide whether the candidate becomes the current skill",
+    "compare": "the same items with the previous epoch's skill and the current one",
+    "slow_update": "write guidance for the target at the end of an epoch",
+    "meta_skill": "write the optimizer's memory at the end of an epoch",
+    "best_skill": "choose the skill with the highest selection score",
+    "history": "write history.json and history.csv",
+    "summary": "write summary.json",
+}
+TOOLS = {
+    "train": "run the workflow for a run, with typed overrides and exit codes",
+    "status": "show where a run stands",
+    "init": "start a project: configuration and sample data in a folder",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit code; imports that subcommand only."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    name = arguments[0] if arguments else ""
+    if name not in PHASES and name not in TOOLS:
+        return _help(arguments)
+    module = importlib.import_module(f"skillopt.{'phases' if name in PHASES else 'tools'}.{name}")
+    parser = argparse.ArgumentParser(prog=f"skillopt {name}", description=module.__doc__)
+    parser.add_argument("--log", type=Path, help="file for the full log (written)")
+    module.add_arguments(parser)
+    args = parser.parse_args(arguments[1:])
+    _set_up_logging(args.log)
+    return _run(name, module.main, args)
+
+
+def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: argparse.Namespace) -> int:
+    failure = FailureNote(name, args.log)
+    failure.clear()
+    try:
+        return int(command(args) or 0)
+    except SkillOptError as error:
+        log.error("%s", error)
+        return failure.leave(error.exit_code, str(error))
+    except KeyboardInterrupt:
+        return failure.leave(ExitCode.INTERRUPTED, "interrupted")
+    except OSError as error:
+        log.debug("where it happened", exc_info=True)
+        log.error("%s", error)
+        return failure.leave(ExitCode.UNEXPECTED, str(error))
+    except Exception as error:
+        log.exception("unexpected error")
+        return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")
+
+
+class FailureNote:
+    """What a failed phase leaves beside its log, for `skillopt status`; gone when it runs again."""
+
+    def __init__(self, command: str, log_file: Path | None) -> None:
+        self._command = command
+        self._path = log_file.with_suffix(".failure.json") if log_file else None
+
+    def clear(self) -> None:
+        """Remove the note of an earlier run."""
+        if self._path:
+            self._path.unlink(missing_ok=True)
+
+    def leave(self, code: ExitCode, message: str) -> int:
+        """Write the note and return the exit code."""
+        if self._path:
+            note = {"command": self._command, "exit_code": int(code), "message": message}
+            try:
+                write_json(self._path, note)
+            except OSError as error:  # a full disk: the message has been printed already
+                log.warning("could not write %s: %s", self._path, error)
+        return int(code)
+
+
+def _help(arguments: Sequence[str]) -> int:
+    lines = ["usage: skillopt COMMAND [options]    (skillopt COMMAND --help tells what it reads and writes)"]
+    for title, commands in (("commands for people", TOOLS), ("phases, in the order of the data", PHASES)):
+        lines += ["", f"{title}:", *(f"  {name:<15}{text}" for name, text in commands.items())]
+    if arguments and arguments[0] in ("-h", "--help"):
+        print("\n".join(lines))
+        return 0
+    if arguments and arguments[0] == "--version":
+        from skillopt import __version__
+
+        print(f"skillopt {__version__}")
+        return 0
+    found = f"found {arguments[0]!r}" if arguments else "found none"
+    print(f"skillopt: expected a command, {found}\n\n" + "\n".join(lines), file=sys.stderr)
+    return int(ExitCode.BAD_CONFIG)
+
+
+def _set_up_logging(path: Path | None) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers[0].setLevel(logging.INFO)
+    handlers[0].setFormatter(logging.Formatter("%(message)s"))
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        full = logging.FileHandler(path, mode="w", encoding="utf-8")
+        full.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handlers.append(full)
+    logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
+    log.setLevel(logging.DEBUG)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+"""The items of a run: three splits, read or drawn, and checked before anything is paid for.
+
+Nothing is written: with `split_mode: ratio` the splits are drawn anew from the data file and the
+split seed each time. Ids are data, never paths; a whole number as id becomes text.
+"""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from skillopt.envs.base import Environment
+from skillopt.envs.itemfiles import SPLIT_FOLDERS, read_entries
+from skillopt.errors import ConfigError, DataError
+from skillopt.files import canonical
+from skillopt.records import Item
+
+SplitName = Literal["train", "val", "test"]
+SPLITS: tuple[SplitName, ...] = ("train", "val", "test")
+ALIASES: dict[str, SplitName] = {
+    "train": "train",
+    "val": "val",
+    "valid_seen": "val",
+    "selection": "val",
+    "test": "test",
+    "valid_unseen": "test",
+}
+_LISTED = 5
+
+
+class DataSettings(Protocol):
+    """The settings of section `env` that say where items come from."""
+
+    @property
+    def split_mode(self) -> Literal["ratio", "split_dir"]: ...
+    @property
+    def split_ratio(self) -> str: ...
+    @property
+    def split_seed(self) -> int: ...
+    @property
+    def split_dir(self) -> str: ...
+    @property
+    def data_path(self) -> str: ...
+    @property
+    def limit(self) -> int: ...
+
+
+class RunSettings(Protocol):
+    """Settings that have a section `env`."""
+
+    @property
+    def env(self) -> DataSettings: ...
+
+
+class Configured(Protocol):
+    """A resolved configuration, as far as the data needs it."""
+
+    @property
+    def settings(self) -> RunSettings: ...
+
+
+class Splits(msgspec.Struct, frozen=True, kw_only=True):
+    """The items of each split, and where they come from."""
+
+    train: list[Item]
+    val: list[Item]
+    test: list[Item]
+    sources: dict[str, str]
+
+    def named(self, name: str) -> list[Item]:
+        """Return a split by its name or an old name of it; raises ConfigError for others."""
+        found: list[Item] = getattr(self, canonical_split(name))
+        return found
+
+    def source(self, name: str) -> str:
+        """Return where a split comes from."""
+        return self.sources[canonical_split(name)]
+
+
+class _Read(msgspec.Struct, frozen=True, kw_only=True):
+    """Items as they lie in one file or folder."""
+
+    path: Path
+    items: list[Item]
+
+    def place(self, index: int) -> str:
+        return f"{self.path}, entry {index + 1} (id {self.items[index].id!r})"
+
+
+def canonical_split(name: str) -> SplitName:
+    """Return `train`, `val` or `test` for a split's name or old name; raises ConfigError for others."""
+    try:
+        return ALIASES[name]
+    except KeyError:
+        raise ConfigError(f"expected a split out of {', '.join(ALIASES)}; found {name!r}") from None
+
+
+def used(items: list[Item], limit: int) -> list[Item]:
+    """Return the first `limit` items in file order; 0 means all."""
+    return items[:limit] if limit else items
+
+
+def content_digest(items: Sequence[Item]) -> str:
+    """Return the SHA-256 over the canonical contents of items, in order."""
+    digest = hashlib.sha256()
+    for item in items:
+        digest.update(canonical(item).encode("utf-8") + b"\n")
+    return digest.hexdigest()
+
+
+def read_items(path: Path) -> list[Item]:
+    """Read one data file, or the one data file of a folder, as it is.
+
+    The `id` is text or a whole number (which becomes text); `task_type` is the field of that name
+    when it is text. Raises DataError naming the file and the entry.
+    """
+    return [_item(place, entry) for place, entry in read_entries(path)]
+
+
+def _item(place: str, entry: dict[str, Any]) -> Item:
+    id_ = entry.get("id")
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = str(id_)
+    if not isinstance(id_, str) or not id_.strip():
+        raise DataError(f"{place}: expected an `id` (text or a whole number), found {id_!r}.")
+    task_type = entry.get("task_type")
+    return Item(id=id_, data=entry, task_type=task_type if isinstance(task_type, str) else "")
+
+
+def load_splits(resolved: Configured, environment: Environment) -> Splits:
+    """Read and check the three splits of a run.
+
+    Raises DataError, before anything is paid for, when a split is missing or empty, an id occurs
+    twice, or the benchmark cannot use an item.
+    """
+    settings = resolved.settings.env
+    read = _read_folders if settings.split_mode == "split_dir" else _read_and_draw
+    splits = read(settings, environment)
+    return Splits(
+        train=used(splits.train, settings.limit),
+        val=used(splits.val, settings.limit),
+        test=used(splits.test, settings.limit),
+        sources=splits.sources,
+    )
+
+
+def _read_folders(settings: DataSettings, environment: Environment) -> Splits:
+    folder = Path(settings.split_dir)
+    if not settings.split_dir or not folder.is_dir():
+        raise DataError(
+            f"env.split_dir: expected a folder with {', '.join(SPLITS)}, found none at {settings.split_dir!r}"
+        )
+    missing = [name for name in SPLITS if not (folder / name).is_dir()]
+    if missing:
+        raise DataError(f"{folder}: expected the folders {', '.join(SPLITS)}; {', '.join(missing)} missing")
+    reads = {name: _read(folder / name, environment) for name in SPLITS}
+    for name, found in reads.items():
+        if not found.items:
+            raise DataError(f"{found.path}: expected items, found none; the {name} split must not be empty")
+    _check_unique(list(reads.values()))
+    return Splits(
+        train=reads["train"].items,
+        val=reads["val"].items,
+        test=reads["test"].items,
+        sources={name: str(found.path) for name, found in reads.items()},
+    )
+
+
+def _read_and_draw(settings: DataSettings, environment: Environment) -> Splits:
+    path = Path(settings.data_path)
+    if not settings.data_path or not path.exists():
+        raise DataError(
+            f"env.data_path: expected a data file (env.split_mode is ratio), found none at "
+            f"{settings.data_path!r}. For finished splits set env.split_mode: split_dir and env.split_dir."
+        )
+    if any((path / name).is_dir() for name in SPLIT_FOLDERS):
+        raise DataError(
+            f"{path}: expected a data file, found the folders of finished splits. "
+            "Set env.split_mode: split_dir and env.split_dir to this folder."
+        )
+    found = _read(path, environment)
+    if not found.items:
+        raise DataError(f"{path}: expected items, found none")
+    _check_unique([found])
+    counts = split_counts(len(found.items), parse_ratio(settings.split_ratio))
+    if 0 in counts:
+        sizes = ", ".join(f"{name} {count}" for name, count in zip(SPLITS, counts, strict=True))
+        raise DataError(
+            f"{path}: {len(found.items)} items at env.split_ratio {settings.split_ratio} give {sizes}; "
+            "no split may be empty. Use more items or another ratio."
+        )
+    train, val, test = draw(found.items, counts, settings.split_seed)
+    source = f"{path} (ratio {settings.split_ratio}, seed {settings.split_seed})"
+    return Splits(train=train, val=val, test=test, sources=dict.fromkeys(SPLITS, source))
+
+
+def parse_ratio(ratio: str) -> tuple[int, int, int]:
+    """Read `train:val:test`, three positive whole numbers; raises ConfigError."""
+    parts = [part.strip() for part in ratio.split(":")]
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise ConfigError(
+            f"env.split_ratio: expected three positive whole numbers like 2:1:7, found {ratio!r}"
+        )
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def split_counts(total: int, weights: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Share `total` items by largest remainder; equal remainders go to the larger weight first."""
+    whole = sum(weights)
+    counts = [total * weight // whole for weight in weights]
+    order = sorted(range(3), key=lambda i: (total * weights[i] % whole, weights[i]), reverse=True)
+    for i in order[: total - sum(counts)]:
+        counts[i] += 1
+    return counts[0], counts[1], counts[2]
+
+
+def draw(items: list[Item], counts: tuple[int, int, int], seed: int) -> tuple[list[Item], ...]:
+    """Shuffle a copy by the seed and cut it: train first, then val, then test."""
+    order = list(items)
+    random.Random(seed).shuffle(order)
+    first, second = counts[0], counts[0] + counts[1]
+    return order[:first], order[first:second], order[second : second + counts[2]]
+
+
+def _read(path: Path, environment: Environment) -> _Read:
+    found = _Read(path=path, items=environment.read(path))
+    problems = [(i, problem) for i, item in enumerate(found.items) if (problem := environment.check(item))]
+    if problems:
+        index, problem = problems[0]
+        more = f" ({len(problems) - 1} more entries cannot be used either)" if problems[1:] else ""
+        raise DataError(f"{found.place(index)}: {problem}{more}")
+    return found
+
+
+def _check_unique(reads: list[_Read]) -> None:
+    counts = Counter(item.id for found in reads for item in found.items)
+    twice = [id_ for id_, count in counts.items() if count > 1]
+    if not twice:
+        return
+    more = f" and {len(twice) - _LISTED} more" if len(twice) > _LISTED else ""
+    where = "; ".join(f"{id_!r} in {_places(reads, id_)}" for id_ in twice[:_LISTED])
+    raise DataError(
+        f"every item needs an id of its own, in one split only; found more than once: {where}{more}. "
+        "Remove the repeated items."
+    )
+
+
+def _places(reads: list[_Read], id_: str) -> str:
+    found = [
+        f"{read.path} (entry {i + 1})"
+        for read in reads
+        for i, item in enumerate(read.items)
+        if item.id == id_
+    ]
+    return " and ".join(found[:2])

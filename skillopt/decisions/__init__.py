@@ -1,0 +1,1 @@
+"""The decisions of the loop, each a small pure function with its alternatives beside it."""

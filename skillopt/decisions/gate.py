@@ -1,0 +1,104 @@
+"""The gate: a candidate replaces the current skill only if it scores strictly better.
+
+Both scores are taken on the items that both have (arXiv 2605.23904, section on validation gating).
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from skillopt.decisions.scoring import Metric, pair, score
+from skillopt.errors import LowCoverage
+from skillopt.records import GateAction, Results, Score, Scored, State
+
+
+class GateRule(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of the gate. `density_weight` 0 leaves the style term out."""
+
+    metric: Metric = "hard"
+    mixed_weight: float = 0.5
+    use_gate: bool = True
+    density_weight: float = 0.0
+    leading_words: tuple[str, ...] = ()
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gate decided, and on what numbers."""
+
+    action: GateAction
+    candidate: Score
+    compared: Score
+    paired: int
+    improved: tuple[str, ...]
+    regressed: tuple[str, ...]
+    density: dict[str, float] | None
+    state: State
+
+
+def strictly_better(candidate: Scored, other: Scored, rule: GateRule) -> bool:
+    """Whether `candidate` beats `other` on the items that both have."""
+    mine, theirs = _paired_scores(candidate, other, rule)
+    if mine.value is None or theirs.value is None:
+        raise LowCoverage(
+            f"gate: {candidate.skill} and {other.skill} have no item with a score on both sides, "
+            "so they cannot be compared. Run the same command again to score what is missing."
+        )
+    return mine.value + _bonus(candidate, rule) > theirs.value + _bonus(other, rule)
+
+
+def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
+    """Compare a candidate with the current and the best skill and return the new state."""
+    accepted = strictly_better(candidate, state.current, rule)
+    new_best = (accepted or not rule.use_gate) and strictly_better(candidate, state.best, rule)
+    action: GateAction = (
+        "accept_new_best" if new_best and rule.use_gate else "accept" if accepted else "reject"
+    )
+    if not rule.use_gate:
+        action = "force_accept"
+    mine, theirs = pair(candidate.results, state.current.results)
+    scores = _paired_scores(candidate, state.current, rule)
+    return Verdict(
+        action=action,
+        candidate=scores[0],
+        compared=scores[1],
+        paired=len(mine),
+        improved=tuple(id_ for id_ in mine if _gain(mine, theirs, id_) > 0),
+        regressed=tuple(id_ for id_ in mine if _gain(mine, theirs, id_) < 0),
+        density=_densities(candidate, state.current, rule),
+        state=State(
+            current=state.current if action == "reject" else candidate,
+            best=candidate if new_best else state.best,
+            scored={candidate.visible_sha256: candidate.origin, **state.scored},
+            memory=state.memory,
+        ),
+    )
+
+
+def density(text: str, leading_words: Sequence[str]) -> float:
+    """Return the share of the words of `text` that are strong words."""
+    strong = {word.lower() for word in leading_words}
+    words = re.findall(r"[\w']+", text.lower())
+    return sum(word in strong for word in words) / len(words) if words else 0.0
+
+
+def _gain(mine: Results, theirs: Results, id_: str) -> float:
+    left, right = mine[id_], theirs[id_]
+    if left is None or right is None:
+        return 0.0
+    return (left[0] - right[0]) or (left[1] - right[1])
+
+
+def _paired_scores(candidate: Scored, other: Scored, rule: GateRule) -> tuple[Score, Score]:
+    mine, theirs = pair(candidate.results, other.results)
+    return score(mine, rule.metric, rule.mixed_weight), score(theirs, rule.metric, rule.mixed_weight)
+
+
+def _bonus(scored: Scored, rule: GateRule) -> float:
+    return rule.density_weight * scored.density if rule.density_weight else 0.0
+
+
+def _densities(candidate: Scored, current: Scored, rule: GateRule) -> dict[str, float] | None:
+    if not rule.density_weight:
+        return None
+    return {"weight": rule.density_weight, "candidate": candidate.density, "current": current.density}

@@ -1,0 +1,122 @@
+"""Reading data files of any benchmark: JSON and JSONL, untrusted, refused with file and place."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skillopt.errors import DataError
+
+SPLIT_FOLDERS = frozenset({"train", "val", "test"})
+
+
+def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Read the entries of one data file, or of the one data file of a folder, each with its place.
+
+    A `.jsonl` file has one object per line. A `.json` file holds an array of objects, an object
+    with such an array under `data`, or an object whose values are the entries (the key is then
+    the `id` of an entry that has none); failing that, it is read as JSONL.
+
+    Raises DataError naming the file and the entry; for broken JSON, line and column.
+    """
+    file = _data_file(path) if path.is_dir() else path
+    text = _text(file)
+    entries = _lines(file, text) if file.suffix.lower() == ".jsonl" else _whole(file, text)
+    for place, entry in entries:
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: expected an object, found {_kind(entry)}.{_hint(entry)}")
+    return entries
+
+
+def _data_file(folder: Path) -> Path:
+    names = sorted(entry.name for entry in folder.iterdir())
+    files = [name for name in names if name.lower().endswith((".json", ".jsonl"))]
+    preferred = [name for name in files if name in {"items.json", "items.jsonl"}]
+    if len(preferred) == 1:
+        return folder / preferred[0]
+    if len(files) == 1:
+        return folder / files[0]
+    if set(names) >= SPLIT_FOLDERS:
+        raise DataError(
+            f"{folder}: expected a data file, found the folders of finished splits. "
+            "Set env.split_mode: split_dir and env.split_dir to this folder."
+        )
+    found = ", ".join(files) if files else "none"
+    raise DataError(
+        f"{folder}: expected exactly one .json or .jsonl file, found {found}. "
+        "Name the one to read items.json."
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise DataError(f"{file}: expected a data file, found nothing there.") from error
+    except OSError as error:
+        raise DataError(f"{file}: expected a readable data file, found: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: expected UTF-8 text, found a byte at {error.start} that is not.") from error
+
+
+def _whole(file: Path, text: str) -> list[tuple[str, Any]]:
+    try:
+        content = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        if isinstance(_try(first), dict):
+            return _lines(file, text)
+        raise DataError(f"{file}: {_fault(text, 1, error)}") from error
+    if isinstance(content, dict) and isinstance(content.get("data"), list):
+        content = content["data"]
+    if isinstance(content, dict) and content and all(isinstance(value, dict) for value in content.values()):
+        return [(f"{file}, entry {key!r}", {"id": key, **value}) for key, value in content.items()]
+    if not isinstance(content, list):
+        raise DataError(
+            f"{file}: expected an array of items, an object with a `data` array, or an object of items; "
+            f"found {_kind(content)}."
+        )
+    return [(f"{file}, entry {number}", entry) for number, entry in enumerate(content, 1)]
+
+
+def _lines(file: Path, text: str) -> list[tuple[str, Any]]:
+    entries = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                entries.append((f"{file}, line {number}", msgspec.json.decode(line)))
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise DataError(f"{file}: {_fault(line, number, error)}") from error
+    return entries
+
+
+def _fault(text: str, first_line: int, error: Exception) -> str:
+    """Say where JSON is broken, by line and column where that can be told."""
+    import json
+
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as found:
+        line = first_line + found.lineno - 1
+        return f"broken JSON in line {line}, column {found.colno}: {found.msg}."
+    except RecursionError:
+        pass
+    return f"JSON that cannot be used, from line {first_line}: {error}."
+
+
+def _try(line: str) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _hint(entry: Any) -> str:
+    if not isinstance(entry, str):
+        return ""
+    return " A list of ids is a manifest: it has to be materialised, that is, replaced by the whole items."

@@ -1,0 +1,104 @@
+"""The same train items with the skill of the previous epoch and with the current one."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.concurrent import gather
+from skillopt.data import load_splits
+from skillopt.decisions.coverage import require_coverage
+from skillopt.decisions.pairs import classify, kept_by, wanted
+from skillopt.files import read_json, read_text, write_json, write_jsonl
+from skillopt.models.client import Client
+from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.phases.rollout import Bench, open_bench, roll_out
+from skillopt.process import run_async
+from skillopt.records import EpochPlan, Item, Pairs, Plan, Row
+from skillopt.skill import visible
+
+
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of both skills, in the same order of items."""
+
+    previous: list[Row]
+    current: list[Row]
+
+    def __add__(self, other: "Sides") -> "Sides":
+        return Sides(previous=self.previous + other.previous, current=self.current + other.current)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt compare`."""
+    add_job_arguments(parser)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
+    parser.add_argument("--epoch", type=int, required=True, help="epoch, counted from 1")
+    parser.add_argument(
+        "--previous-skill", type=Path, required=True, help="skill the epoch began with (read)"
+    )
+    parser.add_argument("--skill", type=Path, required=True, help="skill the epoch ended with (read)")
+    parser.add_argument("--previous", type=Path, required=True, help="rows of the previous skill (written)")
+    parser.add_argument("--current", type=Path, required=True, help="rows of the current skill (written)")
+    parser.add_argument("--out", type=Path, required=True, help="pairs.json (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "compare")
+    epoch = read_json(args.plan, Plan).epochs[args.epoch - 1]
+    bench = open_bench(job)
+    train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
+    items = [train[id_] for id_ in epoch.comparison]
+    skills = visible(read_text(args.previous_skill)), visible(read_text(args.skill))
+    sides, pairs = run_async(_compare(job, bench, epoch, items, skills))
+    write_jsonl(args.previous, sides.previous)
+    write_jsonl(args.current, sides.current)
+    write_json(args.out, pairs)
+
+
+async def _compare(
+    job: Job, bench: Bench, epoch: EpochPlan, items: Sequence[Item], skills: tuple[str, str]
+) -> tuple[Sides, Pairs]:
+    """Do the sample, then, where the policy asks for it, further items until enough pairs changed."""
+    settings = job.resolved.settings
+    policy = settings.optimizer.longitudinal_pair_policy
+    done = epoch.sample
+    async with job.client("target", width=settings.env.workers) as client:
+        sides = await _both(job, bench, client, items[:done], skills)
+        require_coverage(
+            sides.previous + sides.current, settings.evaluation.min_coverage, f"compare, epoch {epoch.epoch}"
+        )
+        pairs, dropped = classify(sides.previous, sides.current)
+        while missing := wanted(policy, epoch.sample, pairs, len(items) - done):
+            sides += await _both(job, bench, client, items[done : done + missing], skills)
+            done += missing
+            pairs, dropped = classify(sides.previous, sides.current)
+    return sides, Pairs(
+        epoch=epoch.epoch,
+        policy=policy,
+        sampled=epoch.sample,
+        topped_up=done - epoch.sample,
+        pairs=kept_by(policy, pairs),
+        dropped=dropped,
+    )
+
+
+async def _both(
+    job: Job, bench: Bench, client: Client, items: Sequence[Item], skills: tuple[str, str]
+) -> Sides:
+    settings = job.resolved.settings
+    width = min(job.width, settings.env.workers)
+    previous, current = await gather(
+        roll_out(
+            items,
+            skill,
+            bench,
+            client,
+            width=width,
+            seed=settings.train.seed,
+            what=f"comparison with the {name} skill",
+        )
+        for name, skill in zip(("previous", "current"), skills, strict=True)
+    )
+    return Sides(previous=previous, current=current)

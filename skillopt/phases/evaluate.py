@@ -1,0 +1,173 @@
+"""A skill does a split: the candidate on the selection split, or any skill on any split."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.data import canonical_split, load_splits, used
+from skillopt.decisions.coverage import require_coverage
+from skillopt.decisions.scoring import interval, results_of, score
+from skillopt.errors import CorruptFile
+from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
+from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.phases.rollout import Bench, open_bench, roll_out
+from skillopt.process import run_async
+from skillopt.records import Gate, Item, Row, Score
+from skillopt.skill import sha256, visible
+
+log = logging.getLogger(__name__)
+
+
+class SplitScore(msgspec.Struct, frozen=True, kw_only=True):
+    """Means of some rows, with 95% intervals; None without a row that has a score."""
+
+    score: Score
+    hard_interval: tuple[float, float] | None
+    soft_interval: tuple[float, float] | None
+    statuses: dict[str, int]
+
+
+class Scores(msgspec.Struct, frozen=True, kw_only=True):
+    """`scores.json`: one skill on one split, overall and per task type."""
+
+    split: str
+    skill: str
+    skill_sha256: str
+    visible_sha256: str
+    reused_from: str
+    overall: SplitScore
+    task_types: dict[str, SplitScore]
+
+
+def split_score(rows: Sequence[Row]) -> SplitScore:
+    """Score rows: `value` of the score is the mean of hard."""
+    statuses: dict[str, int] = {}
+    for row in rows:
+        statuses[row.status] = statuses.get(row.status, 0) + 1
+    return SplitScore(
+        score=score(results_of(rows), "hard", 0.0),
+        hard_interval=interval([row.hard for row in rows if row.hard is not None]),
+        soft_interval=interval([row.soft for row in rows if row.soft is not None]),
+        statuses=dict(sorted(statuses.items())),
+    )
+
+
+def by_task_type(rows: Sequence[Row]) -> dict[str, SplitScore]:
+    """Score the rows of each task type, types sorted."""
+    types = sorted({row.task_type for row in rows if row.task_type})
+    return {name: split_score([row for row in rows if row.task_type == name]) for name in types}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt evaluate`."""
+    add_job_arguments(parser)
+    parser.add_argument("--skill", type=Path, required=True, help="skill to evaluate (read)")
+    parser.add_argument("--split", default="val", help="train, val or test")
+    parser.add_argument(
+        "--update",
+        type=Path,
+        nargs="?",
+        help="update.json or slow_update.json: no evaluation without a candidate (read)",
+    )
+    parser.add_argument(
+        "--state", type=Path, nargs="?", help="gate.json before: skills in it are not done again (read)"
+    )
+    parser.add_argument(
+        "--same",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="scores.json of other skills, reused when equal (read)",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="rows, one per item (written)")
+    parser.add_argument("--scores", type=Path, help="scores.json (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "evaluate")
+    skill = read_text(args.skill)
+    if not has_candidate(args.update):
+        log.info("%s: no candidate, nothing to evaluate", args.out)
+        write_jsonl(args.out, [])
+        return
+    bench = open_bench(job)
+    items = split_items(job, bench, args.split)
+    source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
+    rows = reuse(source, items) if source else run_async(_evaluate(job, bench, items, skill, args))
+    write_jsonl(args.out, rows)
+    if args.scores:
+        scores = Scores(
+            split=canonical_split(args.split),
+            skill=args.skill.name,
+            skill_sha256=sha256(skill),
+            visible_sha256=sha256(visible(skill)),
+            reused_from=str(source) if source else "",
+            overall=split_score(rows),
+            task_types=by_task_type(rows),
+        )
+        write_json(args.scores, scores)
+
+
+def has_candidate(record: Path | None) -> bool:
+    """Whether the phase before made a candidate (always, when there was none)."""
+    return record is None or read_json(record, _Action).action == "candidate"
+
+
+class _Action(msgspec.Struct, frozen=True, kw_only=True):
+    """What update.json and slow_update.json have in common."""
+
+    action: str
+
+
+def split_items(job: Job, bench: Bench, split: str) -> list[Item]:
+    """Return the items of a split that the run uses, in file order."""
+    name = canonical_split(split)
+    evaluation = job.resolved.settings.evaluation
+    limit = {"train": 0, "val": evaluation.sel_env_num, "test": evaluation.test_env_num}[name]
+    return used(load_splits(job.resolved, bench.environment).named(name), limit)
+
+
+def equal_rows(sha: str, state: Path | None, run: Path, same: Sequence[Path]) -> Path | None:
+    """Return the rows of an equal skill text that has been evaluated already, if there is one."""
+    if state:
+        origin = read_json(state, Gate).state.scored.get(sha)
+        if origin:
+            return run / origin
+    for path in same:
+        if read_json(path, Scores).visible_sha256 == sha:
+            return path.with_name("rollouts.jsonl")
+    return None
+
+
+def reuse(source: Path, items: Sequence[Item]) -> list[Row]:
+    """Return the rows of an equal skill; raises CorruptFile when they are not of these items."""
+    rows = read_jsonl(source, Row)
+    if [row.id for row in rows] != [item.id for item in items]:
+        raise CorruptFile(
+            f"{source}: expected rows of {len(items)} items of this split. Delete it and run again."
+        )
+    log.info("the skill's text equals one that has been evaluated: rows taken from %s", source)
+    return rows
+
+
+async def _evaluate(
+    job: Job, bench: Bench, items: Sequence[Item], skill: str, args: argparse.Namespace
+) -> list[Row]:
+    settings = job.resolved.settings
+    what = f"evaluation of {args.skill.name} on {args.split}"
+    async with job.client("target", width=settings.env.workers) as client:
+        rows = await roll_out(
+            items,
+            visible(skill),
+            bench,
+            client,
+            width=min(job.width, settings.env.workers),
+            seed=settings.train.seed,
+            what=what,
+        )
+    require_coverage(rows, settings.evaluation.min_coverage, what)
+    return rows

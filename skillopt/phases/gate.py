@@ -1,0 +1,264 @@
+"""The decision: the candidate becomes the current skill, or it does not."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.config.settings import Settings
+from skillopt.decisions.gate import GateRule, Verdict, decide, density
+from skillopt.decisions.scoring import results_of, score
+from skillopt.errors import CorruptFile
+from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
+from skillopt.phases.job import add_job_arguments, open_job
+from skillopt.records import (
+    Digest,
+    Gate,
+    Patch,
+    Pattern,
+    Plan,
+    Reflections,
+    Row,
+    Scored,
+    Selected,
+    SlowUpdate,
+    State,
+    Update,
+)
+from skillopt.skill import SkillDocument, sha256, visible, with_appendix
+
+
+class Files(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a skill and its rows lie, below the run's folder."""
+
+    skill: str
+    rows: str
+
+
+def gate_rule(settings: Settings) -> GateRule:
+    """Return the settings of the gate."""
+    evaluation = settings.evaluation
+    return GateRule(
+        metric=evaluation.gate_metric,
+        mixed_weight=evaluation.gate_mixed_weight,
+        use_gate=evaluation.use_gate,
+        density_weight=evaluation.semantic_density_weight if evaluation.use_semantic_density else 0.0,
+        leading_words=tuple(evaluation.leading_words),
+    )
+
+
+def scored(text: str, rows: Sequence[Row], files: Files, rule: GateRule) -> Scored:
+    """Return a skill with its selection results."""
+    results = results_of(rows)
+    return Scored(
+        origin=files.rows,
+        skill=files.skill,
+        sha256=sha256(text),
+        visible_sha256=sha256(visible(text)),
+        score=score(results, rule.metric, rule.mixed_weight),
+        results=results,
+        density=density(SkillDocument.parse(text).body, rule.leading_words) if rule.density_weight else 0.0,
+    )
+
+
+def initial_gate(skill: Scored, metric: str) -> Gate:
+    """Return the state before step 1: the initial skill is current and best."""
+    state = State(current=skill, best=skill, scored={skill.visible_sha256: skill.origin})
+    return Gate(
+        step=0,
+        epoch=0,
+        phase="initial",
+        action="initial",
+        metric=metric,
+        candidate=skill.score,
+        candidate_sha256=skill.sha256,
+        state=state,
+    )
+
+
+def judged(gate: Gate, verdict: Verdict) -> Gate:
+    """Put a verdict into a gate record."""
+    return msgspec.structs.replace(
+        gate,
+        action=verdict.action,
+        candidate=verdict.candidate,
+        compared=verdict.compared,
+        paired=verdict.paired,
+        improved=verdict.improved,
+        regressed=verdict.regressed,
+        density=verdict.density,
+        state=verdict.state,
+    )
+
+
+def with_text(state: State, text: str, path: str) -> State:
+    """Let the current skill be `text` without a score of its own (notes, guidance, an empty region)."""
+    current = state.current
+    shown = sha256(visible(text))
+    changed = msgspec.structs.replace(
+        current,
+        skill=path,
+        sha256=sha256(text),
+        visible_sha256=shown,
+        inherited=current.inherited or shown != current.visible_sha256,
+    )
+    return msgspec.structs.replace(state, current=changed)
+
+
+def digest(reflections: Reflections, selected: Selected, gate: Gate) -> Digest:
+    """Return what later steps of the epoch are told (arXiv 2605.23904, rejected-edit memory)."""
+    rejected = gate.action == "reject"
+    failures = [group for group in reflections.groups if group.kind == "failure"]
+    return Digest(
+        step=gate.step,
+        action=gate.action,
+        failed=reflections.failed,
+        total=reflections.rows,
+        patterns=_patterns(reflections),
+        failed_ids=tuple(id_ for group in failures for id_ in group.ids),
+        tried=selected.patch if rejected else Patch(),
+        score_before=gate.compared.value if rejected and gate.compared else None,
+        score_after=gate.candidate.value if rejected and gate.candidate else None,
+    )
+
+
+def _patterns(reflections: Reflections) -> tuple[Pattern, ...]:
+    """Return the analysts' failure patterns, equal ones added up, the most frequent first."""
+    found: dict[tuple[str, str], int] = {}
+    for group in reflections.groups:
+        if group.kind == "failure":
+            for pattern in group.patterns:
+                key = (pattern.failure_type, pattern.description)
+                found[key] = found.get(key, 0) + pattern.count
+    ordered = sorted(found.items(), key=lambda entry: -entry[1])
+    return tuple(Pattern(failure_type=kind, description=text, count=n) for (kind, text), n in ordered)
+
+
+def step_gate(
+    step: int,
+    epoch: int,
+    before: Gate,
+    update: Update,
+    candidate: Scored | None,
+    rule: GateRule,
+) -> Gate:
+    """Return the gate record of a step, before notes and digest go in."""
+    first = before.epoch != epoch
+    state = msgspec.structs.replace(before.state, memory=() if first else before.state.memory)
+    gate = Gate(
+        step=step,
+        epoch=epoch,
+        phase="step",
+        action="reject" if update.action == "candidate" else update.action,
+        metric=rule.metric,
+        candidate_sha256=update.candidate_sha256,
+        state=state,
+    )
+    if candidate is not None:
+        gate = judged(gate, decide(candidate, state, rule))
+        reused = before.state.scored.get(candidate.visible_sha256, "")
+        gate = msgspec.structs.replace(gate, reused_from=reused)
+    return gate
+
+
+def skill_after(gate: Gate, current: str, candidate: str, update: Update) -> str:
+    """Return the text of the skill after a step: notes are kept whatever the gate decides."""
+    if gate.action in ("accept", "accept_new_best", "force_accept"):
+        return candidate
+    return (
+        with_appendix(current, update.notes) if update.notes_added or update.notes_consolidated else current
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt gate`."""
+    add_job_arguments(parser)
+    parser.add_argument("--step", type=int, default=0, help="step, counted from 1; 0: the initial skill")
+    parser.add_argument("--plan", type=Path, help="plan.json of the run (read)")
+    parser.add_argument("--skill", type=Path, required=True, help="skill before the gate (read)")
+    parser.add_argument("--state", type=Path, help="gate.json before (read)")
+    parser.add_argument("--reflections", type=Path, help="reflections.json of the step (read)")
+    parser.add_argument("--patch", type=Path, help="patch.json of the step (read)")
+    parser.add_argument("--update", type=Path, help="update.json of the step (read)")
+    parser.add_argument("--slow-update", type=Path, help="slow_update.json of the epoch (read)")
+    parser.add_argument("--candidate", type=Path, help="candidate.md (read)")
+    parser.add_argument("--rows", type=Path, help="selection rows of the candidate or initial skill (read)")
+    parser.add_argument("--out", type=Path, required=True, help="gate.json (written)")
+    parser.add_argument("--skill-out", type=Path, help="skill after the gate (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "gate")
+    rule = gate_rule(job.resolved.settings)
+    run = args.config.parent
+    if args.slow_update:
+        _slow_update_gate(args, run, rule)
+    elif args.step:
+        _step_gate(args, run, rule)
+    else:
+        files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
+        skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
+        write_json(args.out, initial_gate(skill, rule.metric))
+
+
+def _below(path: Path, run: Path) -> str:
+    return path.relative_to(run).as_posix()
+
+
+def _read_candidate(args: argparse.Namespace, run: Path, rule: GateRule, sha: str) -> Scored:
+    text = read_text(args.candidate)
+    rows = read_jsonl(args.rows, Row)
+    if sha256(text) != sha or not rows:
+        raise CorruptFile(
+            f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
+            "found other content. Delete both and run the same command again; paid replies are kept."
+        )
+    files = Files(skill=_below(args.candidate, run), rows=_below(args.rows, run))
+    return scored(text, rows, files, rule)
+
+
+def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
+    before = read_json(args.state, Gate)
+    update = read_json(args.update, Update)
+    has_candidate = update.action == "candidate"
+    candidate = _read_candidate(args, run, rule, update.candidate_sha256) if has_candidate else None
+    path = _below(args.skill_out, run)
+    epoch = read_json(args.plan, Plan).steps[args.step - 1].epoch
+    gate = step_gate(args.step, epoch, before, update, candidate, rule)
+    text = skill_after(gate, read_text(args.skill), read_text(args.candidate), update)
+    if gate.state.current.sha256 != sha256(text):
+        gate = msgspec.structs.replace(gate, state=with_text(gate.state, text, path))
+    left = digest(read_json(args.reflections, Reflections), read_json(args.patch, Selected), gate)
+    state = msgspec.structs.replace(gate.state, memory=(*gate.state.memory, left))
+    write_text(args.skill_out, text)
+    write_json(args.out, msgspec.structs.replace(gate, digest=left, state=state))
+
+
+def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
+    before = read_json(args.state, Gate)
+    slow = read_json(args.slow_update, SlowUpdate)
+    gate = Gate(
+        step=before.step,
+        epoch=slow.epoch,
+        phase="slow_update",
+        action="skip_no_change",
+        metric=rule.metric,
+        candidate_sha256=slow.candidate_sha256,
+        state=msgspec.structs.replace(before.state, memory=()),
+    )
+    text = read_text(args.skill)
+    if slow.action == "candidate":
+        candidate = _read_candidate(args, run, rule, slow.candidate_sha256)
+        gate = judged(gate, decide(candidate, gate.state, rule))
+        if gate.action != "reject":
+            text = read_text(args.candidate)
+    elif slow.action in ("inject", "prepare_region"):
+        text = read_text(args.candidate)
+        gate = msgspec.structs.replace(gate, action="inject")
+    if gate.state.current.sha256 != sha256(text):
+        state = with_text(gate.state, text, _below(args.skill_out, run))
+        gate = msgspec.structs.replace(gate, state=state)
+    write_text(args.skill_out, text)
+    write_json(args.out, gate)

@@ -1,0 +1,64 @@
+"""What every phase that calls a model shares: its arguments, and opening the model of a role."""
+
+import argparse
+import os
+from pathlib import Path
+
+import msgspec
+
+from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.models.base import Role
+from skillopt.models.client import CallPolicy, Client, open_client
+from skillopt.models.ledger import Ledger
+from skillopt.models.store import Store
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a phase. `label` names the step, epoch or evaluation in the accounts."""
+
+    resolved: Resolved
+    run: str
+    phase: str
+    label: str
+    store: Path
+    width: int
+
+    def client(self, role: Role, *, width: int) -> Client:
+        """Return the model of a role; at most `width` calls at once, and never more than was granted."""
+        settings = self.resolved.settings
+        target = role == "target"
+        return open_client(
+            self.resolved.roles[role],
+            policy=CallPolicy(
+                max_attempts=settings.calls.max_attempts,
+                max_wait=settings.calls.max_wait,
+                timeout=settings.env.exec_timeout if target else settings.calls.timeout,
+                systemic_failures=settings.calls.systemic_failures,
+            ),
+            width=min(self.width, width),
+            store=Store(self.store),
+            ledger=Ledger(self.store, run=self.run, phase=self.phase, label=self.label),
+            env=os.environ,
+        )
+
+
+def add_job_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that `open_job` reads."""
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
+    parser.add_argument(
+        "--store", type=Path, default=Path("results/.calls"), help="call store (read and written)"
+    )
+    parser.add_argument("--label", default="by-hand", help="step or epoch, for the accounts")
+    parser.add_argument("--width", type=int, default=64, help="most model calls in flight")
+
+
+def open_job(args: argparse.Namespace, phase: str) -> Job:
+    """Read the run's resolved configuration."""
+    return Job(
+        resolved=read_resolved(args.config),
+        run=args.config.parent.name,
+        phase=phase,
+        label=args.label,
+        store=args.store,
+        width=args.width,
+    )

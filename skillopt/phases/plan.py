@@ -1,0 +1,55 @@
+"""The whole run, known before anything is paid for: epochs, steps, batches, edit budgets."""
+
+import argparse
+from pathlib import Path
+
+from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.data import Splits, content_digest, load_splits, used
+from skillopt.envs.registry import environment
+from skillopt.files import write_json
+from skillopt.plan import make_plan
+from skillopt.records import Plan, SplitInfo
+
+
+def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
+    """Read the data and plan a run; raises ConfigError or DataError before anything is paid for."""
+    settings = resolved.settings
+    splits = load_splits(resolved, environment(settings.env.name))
+    limits = {"train": 0, "val": settings.evaluation.sel_env_num, "test": settings.evaluation.test_env_num}
+    info = {}
+    for name, limit in limits.items():
+        chosen = used(splits.named(name), limit)
+        info[name] = SplitInfo(
+            source=splits.source(name),
+            size=len(splits.named(name)),
+            used=len(chosen),
+            sha256=content_digest(chosen),
+        )
+    train, optimizer = settings.train, settings.optimizer
+    plan = make_plan(
+        run,
+        train_ids=[item.id for item in splits.train],
+        splits=info,
+        num_epochs=train.num_epochs,
+        train_size=train.train_size,
+        batch_size=train.batch_size,
+        accumulation=train.accumulation,
+        seed=train.seed,
+        learning_rate=optimizer.learning_rate,
+        min_learning_rate=optimizer.min_learning_rate,
+        lr_scheduler=optimizer.lr_scheduler,
+        slow_update_samples=optimizer.slow_update_samples,
+    )
+    return plan, splits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt plan`."""
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
+    parser.add_argument("--out", type=Path, required=True, help="plan.json (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    plan, _ = plan_run(args.config.parent.name, read_resolved(args.config))
+    write_json(args.out, plan)

@@ -1,0 +1,276 @@
+"""The optimizer reads minibatches of trajectories and proposes changes of the skill."""
+
+import argparse
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.concurrent import gather
+from skillopt.config.settings import Settings
+from skillopt.data import load_splits
+from skillopt.envs.base import Environment
+from skillopt.envs.registry import environment
+from skillopt.errors import CorruptFile, ProviderDead
+from skillopt.files import read_json, read_jsonl, read_text, write_json
+from skillopt.models.base import CallError, Request
+from skillopt.models.client import Client
+from skillopt.models.replies import ask_json
+from skillopt.phases.job import add_job_arguments, open_job
+from skillopt.phases.shapes import AnalystAnswer
+from skillopt.process import run_async
+from skillopt.progress import Progress
+from skillopt.prompting import TrajectoryView, render
+from skillopt.records import (
+    Batch,
+    Digest,
+    Gate,
+    Item,
+    MetaSkill,
+    Patch,
+    Plan,
+    Reflection,
+    Reflections,
+    Row,
+    Side,
+)
+
+MAX_ANSWER_TOKENS = 16384
+"""Output limit of every optimizer call but a rewrite (arXiv 2605.23904, protocol)."""
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """One minibatch for one analyst."""
+
+    side: Side
+    micro_batch: int
+    rows: tuple[Row, ...]
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an analyst is told besides its trajectories."""
+
+    skill: str
+    history: tuple[Digest, ...]
+    memory: str
+
+
+def group_rows(
+    rows: Sequence[Row], batches: Sequence[Batch], minibatch_size: int, failure_only: bool
+) -> list[Group]:
+    """Cut a step's rows into minibatches, micro-batch by micro-batch (arXiv 2605.23904).
+
+    Failures are shuffled with the micro-batch's seed, successes with that seed + 1; rows
+    without a score are in neither.
+    """
+    groups: list[Group] = []
+    start = 0
+    for number, batch in enumerate(batches):
+        part = rows[start : start + len(batch.ids)]
+        start += len(batch.ids)
+        failures = [row for row in part if row.hard is not None and row.hard < 1e-9]
+        successes = [row for row in part if row.hard is not None and row.hard >= 1e-9]
+        random.Random(batch.seed).shuffle(failures)
+        random.Random(batch.seed + 1).shuffle(successes)
+        groups += _cut("failure", number, failures, minibatch_size)
+        if not failure_only:
+            groups += _cut("success", number, successes, minibatch_size)
+    return groups
+
+
+def _cut(side: Side, micro_batch: int, rows: Sequence[Row], size: int) -> list[Group]:
+    return [
+        Group(side=side, micro_batch=micro_batch, rows=tuple(rows[start : start + size]))
+        for start in range(0, len(rows), size)
+    ]
+
+
+async def reflect(
+    step: int,
+    rows: Sequence[Row],
+    groups: Sequence[Group],
+    context: Context,
+    client: Client,
+    settings: Settings,
+    bench: Environment,
+    items: dict[str, Item],
+) -> Reflections:
+    """Ask one analyst per group, all at once; raises ProviderDead when the provider answered none."""
+    progress = Progress(f"reflect on step {step}", len(groups))
+
+    async def one(group: Group) -> Reflection:
+        reflection = await _analyse(group, context, client, settings, bench, items)
+        progress.step("answered" if reflection.patch else "without an answer")
+        return reflection
+
+    answers = await gather(one(group) for group in groups)
+    progress.end()
+    _require_an_answer(answers)
+    failed = sum(len(group.rows) for group in groups if group.side == "failure")
+    scored = [row for row in rows if row.hard is not None]
+    return Reflections(
+        step=step,
+        groups=tuple(answers),
+        rows=len(rows),
+        failed=failed,
+        succeeded=len(scored) - failed,
+        unscored=len(rows) - len(scored),
+    )
+
+
+async def _analyse(
+    group: Group,
+    context: Context,
+    client: Client,
+    settings: Settings,
+    bench: Environment,
+    items: dict[str, Item],
+) -> Reflection:
+    optimizer = settings.optimizer
+    messages = render(
+        f"analyst_{group.side}",
+        folder=bench.prompts,
+        update_mode=optimizer.skill_update_mode,
+        skill=context.skill,
+        learning_rate=_edit_limit(settings),
+        history=context.history,
+        memory=context.memory,
+        skill_aware=_skill_aware(group.side, settings),
+        group=tuple(_view(row, items[row.id], bench) for row in group.rows),
+    )
+    request = Request(messages=messages, max_completion_tokens=_answer_tokens(settings))
+    reflection = Reflection(
+        kind=group.side,
+        micro_batch=group.micro_batch,
+        ids=tuple(row.id for row in group.rows),
+        patch=None,
+    )
+    try:
+        answer = await ask_json(client, request, AnalystAnswer, attempts=settings.calls.answer_attempts)
+    except CallError as error:
+        return msgspec.structs.replace(reflection, problems=(f"{error.kind}: {error}",), provider_failed=True)
+    if answer.value is None:
+        return msgspec.structs.replace(reflection, problems=answer.problems, usage=answer.usage)
+    patch = answer.value.changes().patch(group.side, len(group.rows), 0)
+    limit = _edit_limit(settings)
+    kept, clipped = _clip(patch, limit)
+    return msgspec.structs.replace(
+        reflection,
+        patch=kept,
+        patterns=answer.value.patterns(),
+        notes=answer.value.appendix_notes if _keeps_notes(group.side, settings) else (),
+        clipped=clipped,
+        problems=answer.problems,
+        usage=answer.usage,
+    )
+
+
+def _edit_limit(settings: Settings) -> int | None:
+    """Return how many changes an analyst may propose; None where the budget does not apply."""
+    optimizer = settings.optimizer
+    if optimizer.skill_update_mode == "full_rewrite_minibatch" or optimizer.lr_control_mode == "none":
+        return None
+    return optimizer.learning_rate
+
+
+def _answer_tokens(settings: Settings) -> int:
+    if settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
+        return settings.model.rewrite_max_completion_tokens
+    return MAX_ANSWER_TOKENS
+
+
+def _skill_aware(side: Side, settings: Settings) -> bool:
+    return side == "failure" and settings.optimizer.use_skill_aware_reflection
+
+
+def _keeps_notes(side: Side, settings: Settings) -> bool:
+    optimizer = settings.optimizer
+    if not optimizer.use_skill_aware_reflection:
+        return False
+    return side == "failure" or optimizer.skill_aware_appendix_source == "both"
+
+
+def _clip(patch: Patch, limit: int | None) -> tuple[Patch, int]:
+    """Cut a patch to the edit budget; return it and how many changes were cut."""
+    if limit is None:
+        return patch, 0
+    cut = max(len(patch.edits) - limit, 0) + max(len(patch.suggestions) - limit, 0)
+    kept = msgspec.structs.replace(patch, edits=patch.edits[:limit], suggestions=patch.suggestions[:limit])
+    return kept, cut
+
+
+def _view(row: Row, item: Item, bench: Environment) -> TrajectoryView:
+    return TrajectoryView(
+        id=row.id,
+        task_type=row.task_type,
+        reason=row.reason or (row.error.message if row.error else ""),
+        turns=row.turns,
+        reference=bench.reference(item),
+        trajectory=row.trajectory,
+    )
+
+
+def _require_an_answer(answers: Sequence[Reflection]) -> None:
+    answered = any(answer.patch is not None for answer in answers)
+    dead = [answer for answer in answers if answer.provider_failed]
+    if dead and not answered:
+        raise ProviderDead(
+            f"reflect: none of {len(answers)} analyst calls gave an answer; "
+            f"{len(dead)} failed at the provider, first: {dead[0].problems[0]}. "
+            "Run the same command again when it is reachable."
+        )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt reflect`."""
+    add_job_arguments(parser)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
+    parser.add_argument("--step", type=int, required=True, help="step, counted from 1")
+    parser.add_argument("--rollouts", type=Path, required=True, help="rollouts.jsonl (read)")
+    parser.add_argument("--skill", type=Path, required=True, help="skill before the step (read)")
+    parser.add_argument(
+        "--state", type=Path, nargs="?", help="gate.json of the epoch's previous step, for its memory (read)"
+    )
+    parser.add_argument(
+        "--meta-skill", type=Path, nargs="?", help="meta_skill.json of the previous epoch (read)"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="reflections.json (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "reflect")
+    settings = job.resolved.settings
+    step = read_json(args.plan, Plan).steps[args.step - 1]
+    rows = read_rows(args.rollouts, [id_ for batch in step.batches for id_ in batch.ids])
+    bench = environment(settings.env.name)
+    items = {item.id: item for item in load_splits(job.resolved, bench).train}
+    context = Context(
+        skill=read_text(args.skill),
+        history=read_json(args.state, Gate).state.memory if args.state else (),
+        memory=read_memory(args.meta_skill),
+    )
+    groups = group_rows(rows, step.batches, settings.gradient.minibatch_size, settings.gradient.failure_only)
+
+    async def work() -> Reflections:
+        async with job.client("optimizer", width=settings.gradient.analyst_workers) as client:
+            return await reflect(args.step, rows, groups, context, client, settings, bench, items)
+
+    write_json(args.out, run_async(work()))
+
+
+def read_rows(path: Path, ids: Sequence[str]) -> list[Row]:
+    """Read the rows of exactly these items, in this order; raises CorruptFile otherwise."""
+    rows = read_jsonl(path, Row)
+    if [row.id for row in rows] != list(ids):
+        raise CorruptFile(
+            f"{path}: expected one row for each of {len(ids)} planned items in order, found {len(rows)} rows "
+            "with other ids. Delete the file and run the same command again; paid replies are kept."
+        )
+    return rows
+
+
+def read_memory(path: Path | None) -> str:
+    """Return the optimizer's memory in a meta_skill.json, "" for no file."""
+    return read_json(path, MetaSkill).meta_skill_content if path else ""

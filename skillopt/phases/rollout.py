@@ -1,0 +1,166 @@
+"""The target does the items of a batch with the current skill; one row per item, in order."""
+
+import argparse
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.concurrent import gather
+from skillopt.data import load_splits
+from skillopt.decisions.coverage import require_coverage
+from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
+from skillopt.envs.registry import environment
+from skillopt.errors import SkillOptError
+from skillopt.files import read_json, read_text, write_jsonl
+from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
+from skillopt.models.client import Client
+from skillopt.models.registry import backend_spec
+from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.process import run_async
+from skillopt.progress import Progress
+from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Usage
+from skillopt.skill import visible
+
+log = logging.getLogger(__name__)
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """A benchmark with the settings that decide how its items are done."""
+
+    environment: Environment
+    common: CommonSettings
+    settings: EnvSettings
+
+
+def open_bench(job: Job) -> Bench:
+    """Return the run's benchmark; imports that one only."""
+    env = job.resolved.settings.env
+    bench = environment(env.name)
+    return Bench(
+        environment=bench,
+        common=CommonSettings(max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens),
+        settings=msgspec.convert(job.resolved.env_settings, bench.settings),
+    )
+
+
+class _Talk:
+    """The target bound to one item; adds up what the calls cost."""
+
+    def __init__(self, client: Client, bench: Bench, workspace: Workspace | None) -> None:
+        self._client = client
+        self._limit = bench.common.max_completion_tokens
+        self._workspace = workspace
+        self.usage = Usage()
+        self.seconds = 0.0
+
+    async def __call__(
+        self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
+    ) -> Reply:
+        request = Request(
+            messages=messages,
+            max_completion_tokens=self._limit,
+            tools=tools,
+            tool_choice=tool_choice,
+            workspace=self._workspace,
+        )
+        reply = await self._client.call(request)
+        self.usage += reply.usage
+        self.seconds += reply.seconds
+        return reply
+
+
+async def roll_out(
+    items: Sequence[Item], skill: str, bench: Bench, client: Client, *, width: int, seed: int, what: str
+) -> list[Row]:
+    """Do every item, `width` at once; one row per item in the order of `items`.
+
+    An item's failure is a row with its status; only a dead provider ends the phase early.
+    """
+    gate = asyncio.Semaphore(width)
+    works_in_folder = "workspace" in backend_spec(client.role.backend).capabilities
+    told, workspace = ("", Workspace(skill=skill)) if works_in_folder else (skill, None)
+    progress = Progress(what, len(items))
+
+    async def one(item: Item) -> Row:
+        async with gate:
+            row = await _row(item, told, bench, _Talk(client, bench, workspace), seed)
+        progress.step(row.status, row.hard)
+        return row
+
+    rows = await gather(one(item) for item in items)
+    progress.end()
+    return rows
+
+
+async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> Row:
+    try:
+        attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
+    except CallError as error:
+        attempt = _unscored(error.kind, error.code or type(error).__name__, str(error))
+    except SkillOptError:
+        raise
+    except Exception as error:  # one item's fault in a benchmark's code must not lose the other items
+        log.exception("item %s: the benchmark failed", item.id)
+        attempt = _unscored("harness_error", type(error).__name__, str(error))
+    has_score = attempt.status not in UNSCORED
+    return Row(
+        id=item.id,
+        status=attempt.status,
+        hard=attempt.hard if has_score else None,
+        soft=attempt.soft if has_score else None,
+        answer=attempt.answer,
+        task_type=item.task_type,
+        turns=attempt.turns,
+        usage=talk.usage,
+        seconds=round(talk.seconds, 3),
+        trajectory=attempt.trajectory,
+        reason=attempt.reason,
+        error=attempt.error,
+        extra=attempt.extra,
+    )
+
+
+def _unscored(status: Status, kind: str, message: str) -> Attempt:
+    return Attempt(
+        status=status,
+        hard=0.0,
+        soft=0.0,
+        answer="",
+        turns=0,
+        trajectory=(),
+        error=Failure(kind=kind, message=message),
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt rollout`."""
+    add_job_arguments(parser)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
+    parser.add_argument("--step", type=int, required=True, help="step, counted from 1")
+    parser.add_argument("--skill", type=Path, required=True, help="skill before the step (read)")
+    parser.add_argument("--out", type=Path, required=True, help="rollouts.jsonl (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "rollout")
+    step = read_json(args.plan, Plan).steps[args.step - 1]
+    bench = open_bench(job)
+    train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
+    items = [train[id_] for batch in step.batches for id_ in batch.ids]
+    skill = visible(read_text(args.skill))
+    rows = run_async(_roll_out_with_model(job, bench, items, skill, f"rollout of step {args.step}"))
+    require_coverage(rows, job.resolved.settings.evaluation.min_coverage, f"rollout of step {args.step}")
+    write_jsonl(args.out, rows)
+
+
+async def _roll_out_with_model(
+    job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str
+) -> list[Row]:
+    settings = job.resolved.settings
+    async with job.client("target", width=settings.env.workers) as client:
+        width = min(job.width, settings.env.workers)
+        return await roll_out(items, skill, bench, client, width=width, seed=settings.train.seed, what=what)

@@ -1,0 +1,243 @@
+"""The run in numbers: scores, decisions, calls and tokens, and what was simulated."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
+from skillopt.models.base import Role
+from skillopt.models.ledger import read_ledger
+from skillopt.models.registry import backend_spec
+from skillopt.phases.evaluate import Scores, SplitScore, split_score
+from skillopt.phases.history import Event
+from skillopt.records import (
+    Gate,
+    Merged,
+    MetaSkill,
+    Plan,
+    Reflections,
+    Row,
+    Scored,
+    Selected,
+    SlowUpdate,
+    Update,
+    Usage,
+)
+from skillopt.skill import sha256, visible
+
+Outcome = Literal["improved", "all_rejected", "nothing_proposed"]
+
+
+class SkillScores(msgspec.Struct, frozen=True, kw_only=True):
+    """One skill: its text's hash and size, its scores on the selection and test splits."""
+
+    sha256: str
+    chars: int
+    origin: str
+    selection: SplitScore | None
+    test: SplitScore | None
+    test_task_types: dict[str, SplitScore] = {}
+
+
+class EpochCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How the gates of one epoch ended."""
+
+    epoch: int
+    accepted: int
+    rejected: int
+    skipped: int
+    actions: dict[str, int]
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """`summary.json`. `usage` counts what the run's files rest on, by role and phase."""
+
+    run: str
+    outcome: Outcome
+    simulated: tuple[Role, ...]
+    models: dict[Role, str]
+    metric: str
+    skills: dict[str, SkillScores]
+    epochs: tuple[EpochCounts, ...]
+    usage: dict[Role, dict[str, Usage]]
+    config_sha256: str
+    splits: dict[str, str]
+
+
+def outcome_of(events: Iterable[Event], best: Scored) -> Outcome:
+    """Tell a better skill, candidates that were all rejected, and no candidate at all apart."""
+    if best.skill != "skills/skill_v0000.md":
+        return "improved"
+    tried = any(event.phase != "initial" and event.candidate is not None for event in events)
+    return "all_rejected" if tried else "nothing_proposed"
+
+
+def count_epochs(events: Iterable[Event]) -> tuple[EpochCounts, ...]:
+    """Count accepted, rejected and skipped gates per epoch."""
+    actions: dict[int, Counter[str]] = {}
+    for event in events:
+        if event.phase != "initial":
+            actions.setdefault(event.epoch, Counter())[event.action] += 1
+    return tuple(
+        EpochCounts(
+            epoch=epoch,
+            accepted=sum(n for action, n in found.items() if "accept" in action),
+            rejected=found["reject"],
+            skipped=sum(n for action, n in found.items() if action.startswith("skip")),
+            actions=dict(sorted(found.items())),
+        )
+        for epoch, found in sorted(actions.items())
+    )
+
+
+def usage_of(run: Path, plan: Plan) -> dict[Role, dict[str, Usage]]:
+    """Add up what the run's files say they used."""
+    found: dict[Role, dict[str, Usage]] = {"optimizer": {}, "target": {}}
+    for role, phase, usage in _usages(run, plan):
+        found[role][phase] = found[role].get(phase, Usage()) + usage
+    return found
+
+
+def _usages(run: Path, plan: Plan) -> Iterator[tuple[Role, str, Usage]]:
+    for step in plan.steps:
+        yield from _step_usages(run / f"steps/step_{step.step:04d}")
+    for epoch in plan.epochs:
+        folder = run / f"slow_update/epoch_{epoch.epoch:02d}"
+        for name, phase in (("previous", "compare"), ("current", "compare"), ("selection", "evaluate")):
+            yield from _row_usages(folder / f"{name}.jsonl", phase)
+        if (folder / "slow_update.json").exists():
+            yield "optimizer", "slow_update", read_json(folder / "slow_update.json", SlowUpdate).usage
+        memory = run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json"
+        if memory.exists():
+            yield "optimizer", "meta_skill", read_json(memory, MetaSkill).usage
+    for scores in sorted((run / "eval").glob("*/*/scores.json")):
+        if not read_json(scores, Scores).reused_from:
+            yield from _row_usages(scores.with_name("rollouts.jsonl"), f"evaluate_{scores.parts[-3]}")
+
+
+def _step_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
+    yield from _row_usages(folder / "rollouts.jsonl", "rollout")
+    for group in read_json(folder / "reflections.json", Reflections).groups:
+        yield "optimizer", "reflect", group.usage
+    for merge in read_json(folder / "merged.json", Merged).merges:
+        yield "optimizer", "aggregate", merge.usage
+    yield "optimizer", "select", read_json(folder / "patch.json", Selected).usage
+    yield "optimizer", "update", read_json(folder / "update.json", Update).usage
+    if not read_json(folder / "gate.json", Gate).reused_from:
+        yield from _row_usages(folder / "selection.jsonl", "evaluate")
+
+
+def _row_usages(path: Path, phase: str) -> Iterator[tuple[Role, str, Usage]]:
+    if path.exists():
+        for row in read_jsonl(path, Row):
+            yield "target", phase, row.usage
+
+
+def simulated_roles(resolved: Resolved) -> tuple[Role, ...]:
+    """Return the roles that no real model played."""
+    return tuple(
+        role
+        for role, model in sorted(resolved.roles.items())
+        if "simulated" in backend_spec(model.backend).capabilities
+    )
+
+
+def summarise(run: Path, last: Path, final: Gate) -> Summary:
+    """Return the summary of a finished run."""
+    resolved = read_resolved(run / "config.json")
+    plan = read_json(run / "plan.json", Plan)
+    events = read_json(run / "history.json", list[Event])
+    best = read_json(run / "best_skill.json", Scored)
+    last_rows = final.state.scored.get(sha256(visible(read_text(last))), "eval/val/last/rollouts.jsonl")
+    return Summary(
+        run=plan.run,
+        outcome=outcome_of(events, best),
+        simulated=simulated_roles(resolved),
+        models={role: f"{model.backend}/{model.model}" for role, model in sorted(resolved.roles.items())},
+        metric=resolved.settings.evaluation.gate_metric,
+        skills={
+            "initial": _skill_scores(
+                run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl"
+            ),
+            "best": _skill_scores(run, "best", run / "best_skill.md", best.origin),
+            "last": _skill_scores(run, "last", last, last_rows),
+        },
+        epochs=count_epochs(events),
+        usage=usage_of(run, plan),
+        config_sha256=sha256(canonical(resolved)),
+        splits={name: split.sha256 for name, split in plan.splits.items()},
+    )
+
+
+def _skill_scores(run: Path, name: str, skill: Path, rows: str) -> SkillScores:
+    text = read_text(skill)
+    selection = run / rows
+    test = run / f"eval/test/{name}/scores.json"
+    scores = read_json(test, Scores) if test.exists() else None
+    return SkillScores(
+        sha256=sha256(text),
+        chars=len(text),
+        origin=rows,
+        selection=split_score(read_jsonl(selection, Row)) if selection.exists() else None,
+        test=scores.overall if scores else None,
+        test_task_types=scores.task_types if scores else {},
+    )
+
+
+def table(summary: Summary) -> str:
+    """Return the score table that is printed at the end of a run."""
+    lines = [
+        f"{summary.run}: {summary.outcome.replace('_', ' ')}",
+        *(["simulated: " + ", ".join(summary.simulated)] if summary.simulated else []),
+        f"{'skill':<9}{'selection hard':>22}{'test hard':>22}{'test soft':>22}{'chars':>8}",
+    ]
+    for name, skill in summary.skills.items():
+        cells = (_cell(skill.selection, "hard"), _cell(skill.test, "hard"), _cell(skill.test, "soft"))
+        lines.append(f"{name:<9}" + "".join(f"{cell:>22}" for cell in cells) + f"{skill.chars:>8}")
+    for epoch in summary.epochs:
+        counts = f"{epoch.accepted} accepted, {epoch.rejected} rejected, {epoch.skipped} skipped"
+        lines.append(f"epoch {epoch.epoch}: {counts}")
+    for role, phases in summary.usage.items():
+        total = sum(phases.values(), Usage())
+        tokens = [
+            f"{name} {_count(value)}" for name, value in (("in", total.prompt), ("out", total.completion))
+        ]
+        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls, tokens {', '.join(tokens)}")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(score: SplitScore | None, kind: Literal["hard", "soft"]) -> str:
+    if score is None:
+        return "-"
+    mean = score.score.hard if kind == "hard" else score.score.soft
+    bounds = score.hard_interval if kind == "hard" else score.soft_interval
+    if mean is None or bounds is None:
+        return "no score"
+    return f"{mean:.3f} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
+
+
+def _count(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt summary`."""
+    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run (read)")
+    parser.add_argument("--last", type=Path, required=True, help="skill at the end of training (read)")
+    parser.add_argument("--gate", type=Path, required=True, help="the last gate.json of training (read)")
+    parser.add_argument("--store", type=Path, default=Path("results/.calls"), help="call store (read)")
+    parser.add_argument("--out", type=Path, required=True, help="summary.json (written)")
+    parser.add_argument(
+        "--calls", type=Path, required=True, help="calls.json: calls made and replayed (written)"
+    )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    write_json(args.out, summarise(args.run, args.last, read_json(args.gate, Gate)))
+    write_json(args.calls, read_ledger(args.store, args.run.name))

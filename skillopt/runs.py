@@ -1,0 +1,201 @@
+"""One run as the workflow sees it: its plan, and which file comes from which.
+
+All paths are below the run's folder, as text. This is where the order of a training run is
+decided; it knows nothing of the engine that carries it out.
+"""
+
+from functools import cached_property
+from pathlib import Path
+
+from skillopt.config.fingerprint import deciding
+from skillopt.config.resolved import Resolved
+from skillopt.data import Splits, content_digest
+from skillopt.envs.registry import environment
+from skillopt.files import canonical
+from skillopt.records import EpochPlan, Plan, StepPlan
+from skillopt.skill import sha256
+
+
+class Run:
+    """A planned run. Raises ConfigError or DataError when it cannot be planned."""
+
+    def __init__(self, resolved: Resolved, plan: Plan, splits: Splits) -> None:
+        self.resolved = resolved
+        self.plan = plan
+        self._train = {item.id: item for item in splits.train}
+        self._splits = splits
+
+    # settings that decide each phase's output, and digests of the items it reads
+
+    def deciding(self, phase: str) -> str:
+        """Return the settings that decide a phase's output, as canonical text."""
+        return deciding(self.resolved, phase)
+
+    @property
+    def config(self) -> str:
+        """Return the whole resolved configuration, as canonical text."""
+        return canonical(self.resolved)
+
+    @cached_property
+    def plan_digest(self) -> str:
+        """Return a hash of the plan."""
+        return sha256(canonical(self.plan))
+
+    def batch_digest(self, step: int) -> str:
+        """Return a hash of the step's batches: ids, seeds and the contents of the items."""
+        batches = self.step(step).batches
+        ids = [id_ for batch in batches for id_ in batch.ids]
+        return sha256(canonical(batches) + content_digest([self._train[id_] for id_ in ids]))
+
+    def comparison_digest(self, epoch: int) -> str:
+        """Return a hash of the items that the epoch's comparison may use."""
+        planned = self.epoch(epoch)
+        whole = self.resolved.settings.optimizer.longitudinal_pair_policy == "changed"
+        ids = planned.comparison if whole else planned.comparison[: planned.sample]
+        return content_digest([self._train[id_] for id_ in ids])
+
+    def split_digest(self, split: str) -> str:
+        """Return a hash of the items of a split that are used."""
+        return self.plan.splits[split].sha256
+
+    def edit_budget(self, step: int) -> str:
+        """Return the edit budget of a step, "" for no limit."""
+        budget = self.step(step).edit_budget
+        return "" if budget is None else str(budget)
+
+    @property
+    def prompts(self) -> Path:
+        """Return the folder of the benchmark's own prompts."""
+        return environment(self.resolved.settings.env.name).prompts
+
+    # the order of things
+
+    @property
+    def _optimizer(self) -> "_OptimizerSwitches":
+        return _OptimizerSwitches(self.resolved)
+
+    def step(self, number: int) -> StepPlan:
+        """Return a step, counted from 1."""
+        return self.plan.steps[number - 1]
+
+    def epoch(self, number: int) -> EpochPlan:
+        """Return an epoch, counted from 1."""
+        return self.plan.epochs[number - 1]
+
+    def epoch_of(self, step: int) -> EpochPlan:
+        """Return the epoch of a step."""
+        return self.epoch(self.step(step).epoch)
+
+    def skill_before(self, step: int) -> str:
+        """Return the skill a step starts from."""
+        epoch = self.epoch_of(step)
+        if step > epoch.first_step or epoch.epoch == 1:
+            return f"skills/skill_v{step - 1:04d}.md"
+        return self.skill_after_epoch(epoch.epoch - 1)
+
+    def skill_after_epoch(self, epoch: int) -> str:
+        """Return the skill that starts the next epoch."""
+        if self._optimizer.slow_update:
+            return f"slow_update/epoch_{epoch:02d}/skill.md"
+        return self.last_step_skill(epoch)
+
+    def last_step_skill(self, epoch: int) -> str:
+        """Return the skill after the last step of an epoch."""
+        return f"skills/skill_v{self.epoch(epoch).last_step:04d}.md"
+
+    def state_before(self, step: int) -> str:
+        """Return the gate record that a step's gate starts from."""
+        epoch = self.epoch_of(step)
+        if step > epoch.first_step or epoch.epoch == 1:
+            return f"steps/step_{step - 1:04d}/gate.json"
+        return self.state_after_epoch(epoch.epoch - 1)
+
+    def state_after_epoch(self, epoch: int) -> str:
+        """Return the gate record at the end of an epoch."""
+        if self._optimizer.slow_update:
+            return f"slow_update/epoch_{epoch:02d}/gate.json"
+        return f"steps/step_{self.epoch(epoch).last_step:04d}/gate.json"
+
+    def memory_within_epoch(self, step: int) -> list[str]:
+        """Return the record that holds the digests of the epoch's earlier steps (none for the first)."""
+        return [self.state_before(step)] if step > self.epoch_of(step).first_step else []
+
+    def memory_across_epochs(self, step: int) -> list[str]:
+        """Return the optimizer's memory for a step (none before epoch 3)."""
+        return self.meta_skill_of(self.step(step).epoch - 1)
+
+    def meta_skill_of(self, epoch: int) -> list[str]:
+        """Return the memory that an epoch ended with (none before epoch 2, or when switched off)."""
+        if not self._optimizer.meta_skill or epoch < 2:
+            return []
+        return [f"meta_skill/epoch_{epoch:02d}/meta_skill.json"]
+
+    def skill_before_epoch(self, epoch: int) -> list[str]:
+        """Return the skill that an epoch began with (none for epoch 1, which compares nothing)."""
+        return [self.skill_after_epoch(epoch - 1)] if epoch > 1 else []
+
+    def last_skill_before_epoch(self, epoch: int) -> str:
+        """Return the skill after the last step of the epoch before."""
+        return self.last_step_skill(epoch - 1)
+
+    def memory_before_epoch(self, epoch: int) -> list[str]:
+        """Return the optimizer's memory that an epoch began with (none before epoch 3)."""
+        return self.meta_skill_of(epoch - 1)
+
+    def last_step_state(self, epoch: int) -> str:
+        """Return the gate record of the last step of an epoch."""
+        return f"steps/step_{self.epoch(epoch).last_step:04d}/gate.json"
+
+    def compared_skills(self, epoch: int) -> tuple[str, str]:
+        """Return the skills at the end of the previous epoch and of this one's steps."""
+        return self.skill_after_epoch(epoch - 1), self.last_step_skill(epoch)
+
+    def comparison(self, epoch: int) -> str | None:
+        """Return the folder of an epoch's comparison, None where there is none."""
+        wanted = self._optimizer.slow_update or self._optimizer.meta_skill
+        return f"slow_update/epoch_{epoch:02d}" if epoch > 1 and wanted else None
+
+    def step_files(self, epoch: int, name: str) -> list[str]:
+        """Return one file of every step of an epoch, the oldest first."""
+        planned = self.epoch(epoch)
+        return [f"steps/step_{s:04d}/{name}" for s in range(planned.first_step, planned.last_step + 1)]
+
+    def gates(self) -> list[str]:
+        """Return every gate record, the oldest first."""
+        found = ["steps/step_0000/gate.json"]
+        for epoch in self.plan.epochs:
+            found += self.step_files(epoch.epoch, "gate.json")
+            if self._optimizer.slow_update:
+                found.append(self.state_after_epoch(epoch.epoch))
+        return found
+
+    def last_skill(self) -> str:
+        """Return the skill at the end of training."""
+        return self.skill_after_epoch(self.plan.num_epochs)
+
+    def last_gate(self) -> str:
+        """Return the gate record at the end of training."""
+        return self.state_after_epoch(self.plan.num_epochs)
+
+    def last_rows(self) -> list[str]:
+        """Return selection rows of the last skill where a run may end with a text no gate has seen."""
+        return ["eval/val/last/rollouts.jsonl"] if self._optimizer.may_end_unscored else []
+
+    def tests(self) -> list[str]:
+        """Return the score files of the test evaluations."""
+        if not self.resolved.settings.evaluation.eval_test:
+            return []
+        return [f"eval/test/{skill}/scores.json" for skill in ("initial", "best", "last")]
+
+    def memories(self) -> list[str]:
+        """Return every meta_skill.json of the run."""
+        return [path for epoch in self.plan.epochs for path in self.meta_skill_of(epoch.epoch)]
+
+
+class _OptimizerSwitches:
+    def __init__(self, resolved: Resolved) -> None:
+        optimizer = resolved.settings.optimizer
+        self.slow_update = optimizer.use_slow_update
+        self.meta_skill = optimizer.use_meta_skill
+        ungated = optimizer.use_slow_update and not optimizer.slow_update_gate_with_selection
+        self.may_end_unscored = ungated or optimizer.use_skill_aware_reflection

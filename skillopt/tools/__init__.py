@@ -1,0 +1,1 @@
+"""Commands for people, not phases of the loop."""

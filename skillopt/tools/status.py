@@ -1,0 +1,119 @@
+"""Where a run stands: what is done, what failed, how it ended. Reads the run's files only."""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from skillopt.errors import ConfigError, ExitCode
+from skillopt.files import read_json
+from skillopt.phases.summary import Summary, table
+from skillopt.records import Gate, Plan
+
+STEP_FILES = {
+    "rollout": "rollouts.jsonl",
+    "reflect": "reflections.json",
+    "aggregate": "merged.json",
+    "select": "patch.json",
+    "update": "update.json",
+    "evaluate": "selection.jsonl",
+    "gate": "gate.json",
+}
+
+
+class FailedPhase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a phase left when it failed, beside its log; gone when it succeeds."""
+
+    command: str
+    exit_code: int
+    message: str
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    run: str
+    steps_done: int
+    steps: int
+    next_phase: str
+    last: Gate | None
+    failures: tuple[FailedPhase, ...]
+    summary: Summary | None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return how the run ended, or that it has not."""
+        if self.summary:
+            codes: dict[str, ExitCode] = {
+                "improved": ExitCode.OK,
+                "all_rejected": ExitCode.ALL_REJECTED,
+                "nothing_proposed": ExitCode.NOTHING_PROPOSED,
+            }
+            return codes[self.summary.outcome]
+        return ExitCode(self.failures[0].exit_code) if self.failures else ExitCode.UNFINISHED
+
+
+def read_status(run: Path) -> Status:
+    """Read a run's folder, finished or not; raises ConfigError when it is none."""
+    if not (run / "config.json").exists():
+        raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
+    plan = read_json(run / "plan.json", Plan) if (run / "plan.json").exists() else None
+    done = sorted(run.glob("steps/step_*/gate.json"))
+    failed = sorted(run.glob("logs/**/*.failure.json"))
+    summary = run / "summary.json"
+    return Status(
+        run=run.name,
+        steps_done=max(len(done) - 1, 0),
+        steps=len(plan.steps) if plan else 0,
+        next_phase=_next_phase(run, len(done)),
+        last=read_json(done[-1], Gate) if done else None,
+        failures=tuple(read_json(path, FailedPhase) for path in failed),
+        summary=read_json(summary, Summary) if summary.exists() else None,
+    )
+
+
+def _next_phase(run: Path, gates: int) -> str:
+    step = max(gates, 1)
+    folder = run / f"steps/step_{step:04d}"
+    missing = [phase for phase, name in STEP_FILES.items() if not (folder / name).exists()]
+    return f"{missing[0]} of step {step}" if missing else "end of the epoch"
+
+
+def text(status: Status) -> str:
+    """Return the status as lines for a person."""
+    lines = [f"{status.run}: {status.steps_done} of {status.steps} steps done"]
+    if status.last:
+        state = status.last.state
+        lines.append(f"last decision: step {status.last.step}, {status.last.action}")
+        lines.append(
+            f"{status.last.metric} on selection: current {_number(state.current.score.value)}, "
+            f"best {_number(state.best.score.value)} ({state.best.skill})"
+        )
+    for failure in status.failures:
+        name = ExitCode(failure.exit_code).name.lower().replace("_", " ")
+        lines.append(f"failed: {failure.command} ({name}): {failure.message}")
+    if status.summary:
+        lines.append(table(status.summary).rstrip("\n"))
+    elif status.steps_done < status.steps:
+        lines.append(f"next: {status.next_phase}")
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.4f}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt status`."""
+    parser.add_argument("run", type=Path, help="folder of a run, such as results/searchqa (read)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the status; the exit code tells how the run ended."""
+    status = read_status(args.run)
+    if args.format == "json":
+        print(msgspec.json.format(msgspec.json.encode(status), indent=2).decode())
+    else:
+        print(text(status))
+    return int(status.exit_code)

@@ -1,0 +1,80 @@
+"""Reading data files, and refusing what is none."""
+
+import json
+
+import pytest
+
+from skillopt.envs.itemfiles import read_entries
+from skillopt.errors import DataError
+
+ENTRIES = [{"id": "å/1", "question": "né"}, {"id": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", json.dumps(ENTRIES, ensure_ascii=False)),
+        ("a.json", "\ufeff" + json.dumps(ENTRIES)),
+        ("a.json", json.dumps({"version": 1, "data": ENTRIES})),
+        ("a.json", json.dumps({"å/1": {"question": "né"}, "other key": {"id": "2"}})),
+        ("a.json", "\n".join(json.dumps(entry) for entry in ENTRIES)),
+        ("a.jsonl", "\n\n".join(json.dumps(entry) for entry in ENTRIES) + "\n"),
+        ("a.JSONL", "\r\n".join(json.dumps(entry) for entry in ENTRIES)),
+    ],
+)
+def test_forms_of_a_file(tmp_path, name, text):
+    file = tmp_path / name
+    file.write_bytes(text.encode())
+    assert [entry for _, entry in read_entries(file)] == ENTRIES
+
+
+def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps({"id": "1", "context": "a\u2028b\x85c"}, ensure_ascii=False), encoding="utf-8")
+    assert read_entries(file)[0][1]["context"] == "a\u2028b\x85c"
+
+
+def test_folder_with_one_file_and_with_items_json_among_others(tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "z.json").write_text('[{"id": "z"}]')
+    assert read_entries(tmp_path)[0][1] == {"id": "z"}
+    (tmp_path / "items.json").write_text('[{"id": "items"}]')
+    assert read_entries(tmp_path)[0][1] == {"id": "items"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", '[{"id": "1"},', "broken JSON"),
+        ("a.jsonl", '{"id": "1"}\n{"id": ', "line 2: broken JSON"),
+        ("a.json", '{"id": "1"}\n{"id": ', "line 2: broken JSON"),
+        ("a.json", "[1]", "entry 1: expected an object, found a number"),
+        ("a.json", '[{"id": "1"}, "00af"]', "entry 2.*manifest.*materialised"),
+        ("a.json", '"text"', "expected an array of items.*found a string"),
+        ("a.json", '{"id": "1"}', "expected an array of items.*found an object"),
+    ],
+)
+def test_refused_with_the_place(tmp_path, name, text, message):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(DataError, match=message) as caught:
+        read_entries(file)
+    assert str(file) in str(caught.value)
+
+
+def test_refused_files_and_folders(tmp_path):
+    with pytest.raises(DataError, match=r"nothing\.json: expected a data file"):
+        read_entries(tmp_path / "nothing.json")
+    (tmp_path / "latin.json").write_bytes(b'["\xe9"]')
+    with pytest.raises(DataError, match="expected UTF-8"):
+        read_entries(tmp_path / "latin.json")
+    (tmp_path / "second.jsonl").write_text("")
+    with pytest.raises(DataError, match=r"exactly one.*latin\.json, second\.jsonl"):
+        read_entries(tmp_path)
+
+
+def test_a_folder_of_splits_is_not_raw_data(tmp_path):
+    for split in ("train", "val", "test"):
+        (tmp_path / split).mkdir()
+    with pytest.raises(DataError, match="split_mode: split_dir"):
+        read_entries(tmp_path)
