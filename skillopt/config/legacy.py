@@ -23,6 +23,8 @@ BACKEND_NAMES: Mapping[str, str] = {
     "github_copilot": "copilot_chat",
     "qwen": "qwen_chat",
     "minimax": "minimax_chat",
+    "openai_compatible_chat": "openai_compatible",
+    "compat": "openai_compatible",
 }
 """What a high-level label or an alias of the original project stands for."""
 

@@ -171,9 +171,9 @@ def test_typed_settings_of_benchmark_and_backend(resolve):
         ("gradient.merge_batch_size=1", "expected a whole number (2 or more), found 1"),
         ("optimizer.use_slow_update=yes", 'expected true or false, found "yes"'),
         ("optimizer.use_slow_update=1", 'expected true or false, found "1"'),
-        ("optimizer.lr_scheduler=cosin", "expected one of autonomous, constant, cosine, linear"),
+        ("optimizer.lr_scheduler=cosin", "expected one of constant, linear, cosine, autonomous"),
         ("optimizer.lr_scheduler=cosin", "did you mean 'cosine'?"),
-        ("optimizer.longitudinal_pair_policy=some", "expected one of changed, mixed, unchanged"),
+        ("optimizer.longitudinal_pair_policy=some", "expected one of mixed, changed, unchanged"),
         ("evaluation.gate_mixed_weight=1.5", "expected a number (0 or more, 1 or less), found 1.5"),
         ("evaluation.min_coverage=nan", 'found "nan"'),
         ("env.context_chars=0", "env.context_chars: expected a whole number (1 or more), found 0"),
@@ -405,7 +405,7 @@ def test_blank_settings_of_backends_are_unset(resolve):
 
 def test_choices_of_backends(resolve):
     found = message(resolve, "model: {backend: qwen, qwen_chat_thinking_mode: enabeld}")
-    assert "model.qwen_chat_thinking_mode: expected one of disabled, enabled, server_default" in found
+    assert "model.qwen_chat_thinking_mode: expected one of server_default, enabled, disabled" in found
 
 
 def test_a_bad_value_in_the_environment_names_the_variable(resolve):
