@@ -147,6 +147,7 @@ class History:
         if section not in sections():
             wanted = name or section
             home = next((dotted for dotted, known in names.items() if known == wanted), "")
+            home = legacy.FLAT_NAMES.get(wanted, home)
             hint = f"; did you mean {home}?" if home else nearest(section, sections())
             return f"{section}: unknown, expected one of the sections {', '.join(sections())}{hint}"
         if section == "model":

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from skillopt.config import legacy
-from skillopt.config.keys import sections
+from skillopt.config.keys import common_keys, sections
 from skillopt.config.yamlfile import read_yaml
 from skillopt.errors import ConfigError
 
@@ -81,7 +81,7 @@ def _chain(path: Path, children: tuple[Path, ...]) -> list[tuple[Path, dict[str,
     if not isinstance(values, dict):
         raise ConfigError(f"{shown(path)}: expected sections ({', '.join(sections())}), found something else")
     base = values.pop(BASE, None)
-    legacy.refuse_flat(values, sections(), shown(path))
+    legacy.refuse_flat(values, {key.name: key.dotted for key in common_keys().values()}, shown(path))
     if base is None:
         return [(path, values)]
     if not isinstance(base, str):

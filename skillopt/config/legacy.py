@@ -4,7 +4,7 @@ Keys that mean the same are renamed. A key that has no effect here is dropped wh
 or has the value that project ships, and is an error that says what to do otherwise.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from skillopt.errors import ConfigError
@@ -107,14 +107,31 @@ SETTINGS: Mapping[str, frozenset[str]] = {
 """Settings of each backend in that project's files (for one role too)."""
 
 
-def refuse_flat(values: Mapping[Any, Any], sections: Collection[str], origin: str) -> None:
-    """Refuse the oldest form of that project's files, one without sections."""
-    if values and not any(key in sections or isinstance(value, dict) for key, value in values.items()):
-        raise ConfigError(
-            f"{origin}: expected sections ({', '.join(sections)}), found only single keys such as "
-            f"{next(iter(values))}. Put each key under its section (docs/configuration.md lists them; "
-            "docs/from-the-original.md the old names), such as `train:` with `num_epochs: 4` below it."
-        )
+FLAT_NAMES: Mapping[str, str] = {
+    "backend": "model.backend",
+    "model_backend": "model.backend",
+    "optimizer_model": "model.optimizer",
+    "target_model": "model.target",
+    "edit_budget": "optimizer.learning_rate",
+    "min_edit_budget": "optimizer.min_learning_rate",
+    "env": "env.name",
+    "out_root": "env.out_root",
+}
+"""Names of files without sections that are not the last part of the key they stand for."""
+
+
+def refuse_flat(values: Mapping[Any, Any], homes: Mapping[str, str], origin: str) -> None:
+    """Refuse the oldest form of that project's files, one without sections; say where its keys go.
+
+    `homes` maps the name of a setting to its key with section.
+    """
+    if not values or any(value is None or isinstance(value, dict) for value in values.values()):
+        return
+    moves = [f"{name} -> {FLAT_NAMES.get(name) or homes.get(name, '?')}" for name in map(str, values)]
+    raise ConfigError(
+        f"{origin}: expected sections such as `train:` with `num_epochs: 4` below it, found only single "
+        f"keys. Put each under its section ({', '.join(moves)}); docs/from-the-original.md lists old names."
+    )
 
 
 def is_blank(value: Any) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from skillopt.config.keys import common_keys
-from skillopt.config.legacy import BACKEND_NAMES, RENAMED
+from skillopt.config.legacy import BACKEND_NAMES, RENAMED, WITHOUT_EFFECT
 from skillopt.errors import ConfigError
 from skillopt.models.base import BackendSpec, Setting
 from tests.config.conftest import SPECS, catalog_of, never_opened
@@ -159,3 +159,23 @@ def test_base_file_has_the_published_protocol():
         for name, value in shipped[section].items():
             if name != "slow_update_gate_with_selection":
                 assert msgspec.to_builtins(defaults[f"{section}.{name}"]) == value
+
+
+def test_the_page_names_every_key_that_is_renamed_or_without_effect():
+    page = (Path(__file__).parents[2] / "docs" / "from-the-original.md").read_text(encoding="utf-8")
+    here = [dotted for dotted in common_keys() if not dotted.startswith("calls.")]
+    for dotted in (*RENAMED, *WITHOUT_EFFECT, *here):
+        assert dotted.rpartition(".")[2] in page
+    assert all(f"{name}`" in page for name in BACKEND_NAMES)
+
+
+def test_files_without_sections_are_refused_with_the_place_of_each_key(original):
+    with pytest.raises(ConfigError) as caught:
+        original("env: quiz\nnum_epochs: 4\nedit_budget: 3\noptimizer_model: m\nmade_up: 1\n")
+    moves = "env -> env.name, num_epochs -> train.num_epochs, edit_budget -> optimizer.learning_rate, "
+    assert moves + "optimizer_model -> model.optimizer, made_up -> ?" in str(caught.value)
+
+
+def test_a_flat_key_beside_sections(original):
+    with pytest.raises(ConfigError, match=r"edit_budget: unknown.*did you mean optimizer\.learning_rate"):
+        original(RUN + "edit_budget: 3\n", "model.backend=simulator")

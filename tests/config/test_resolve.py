@@ -99,7 +99,7 @@ def test_circle_of_bases(resolve):
         ("_base_: none.yaml", "config/none.yaml (named by _base_ in config/run.yaml): expected a config"),
         ("_base_: [a, b]", "config/run.yaml: _base_: expected the path of one file"),
         ("- a\n- b", "config/run.yaml: expected sections (train, gradient"),
-        ("train: 3", "config/run.yaml: train: expected a section with keys, found a single value"),
+        ("train: 3\nenv: {}", "config/run.yaml: train: expected a section with keys, found a single value"),
         ("train:\n  seed: [1\n", "config/run.yaml, line 3, column 1: expected YAML"),
         ("train:\n  seed: 1\n  seed: 2\n", "config/run.yaml, line 3, column 3: expected YAML"),
         ("num_epochs: 4\nbatch_size: 40", "docs/from-the-original.md"),
