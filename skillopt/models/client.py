@@ -109,12 +109,11 @@ class Client:
         flight = _Flight(key)
         self._flights[key] = flight
         flight.task = asyncio.create_task(self._make(request, flight))
-        flight.task.add_done_callback(lambda _: self._forget(flight))
+        flight.task.add_done_callback(lambda _: self._landed(flight))
         return flight
 
-    def _forget(self, flight: _Flight) -> None:
-        if self._flights.get(flight.key) is flight:
-            del self._flights[flight.key]
+    def _landed(self, flight: _Flight) -> None:
+        self._forget(flight)
         if not flight.task.cancelled():
             flight.task.exception()  # the callers may be gone: then nobody else looks at it
 
@@ -126,7 +125,11 @@ class Client:
             flight.callers -= 1
             if not flight.callers and not flight.on_wire:
                 flight.task.cancel()  # not paid for yet, and nobody wants it any more
-                self._flights.pop(flight.key, None)
+                self._forget(flight)
+
+    def _forget(self, flight: _Flight) -> None:
+        if self._flights.get(flight.key) is flight:
+            del self._flights[flight.key]
 
     async def _land(self) -> None:
         """Wait a little for the calls on the wire, which are paid for; drop the others."""
