@@ -24,6 +24,8 @@ from skillopt.models.simulator.text import chance
 _PLACEHOLDER = re.compile(r"^.*\bnothing\b.*\blearned\b.*$", re.IGNORECASE | re.MULTILINE)
 _BUDGET = re.compile(r"^At most (\d+) changes", re.MULTILINE)
 _ERROR_RATE = {"failure": 0.4, "success": 0.5}
+_FEW, _SHARED = 3, 2  # among more attempts than a few, a cause must be shared
+_OWN_LIMIT = 5  # where the prompt sets none
 _SILENT = 0.4  # share of the success analyses that find nothing to add
 
 
@@ -83,26 +85,30 @@ def _proposals(brief: Brief, skill: str, found: Counter[str], side: str, seed: s
         return []
     rejected = _rejected(brief)
     known = rules_of(skill)
-    proposals = _repairs(skill, seed) if side == "failure" else []
-    for rule, _ in found.most_common():
-        if rule not in known and rejected[rule] < 2:
-            proposals.append(Proposal(f"- {wordings.worded(rule, seed)}", cause=rule))
+    enough = _SHARED if len(brief.attempts("trajectory")) > _FEW else 1
+    missing = [
+        rule
+        for rule, count in found.most_common()
+        if count >= enough and rule not in known and rejected[rule] < 2
+    ]
+    wrong = [line for line in body_lines(skill) if set(rules_in(line)) & set(HARMFUL)]
+    proposals = _changes(wrong if side == "failure" else [], missing, seed)
     if chance("error", seed) < _ERROR_RATE[side]:
         mistake = _mistake(brief, set(known) | set(rejected), seed)
         proposals[1:1] = [mistake] if mistake else []
     limit = _BUDGET.search(brief.user)
-    return proposals[: int(limit.group(1))] if limit else proposals
+    return proposals[: int(limit.group(1)) if limit else _OWN_LIMIT]
 
 
-def _repairs(skill: str, seed: str) -> list[Proposal]:
-    """Replace or drop lines of the skill that lead astray."""
-    found = []
-    for line in body_lines(skill):
-        wrong = [rule for rule in rules_in(line) if rule in HARMFUL]
-        if wrong:
-            better = f"- {wordings.worded('short', seed)}" if chance("repair", seed, line) < 0.5 else ""
-            found.append(Proposal(better, instead_of=line, cause=wrong[0]))
-    return found
+def _changes(wrong: list[str], missing: list[str], seed: str) -> list[Proposal]:
+    """Replace lines that lead astray by what is missing, drop those left over, add the rest."""
+    replaced = [
+        Proposal(f"- {wordings.worded(rule, seed)}", instead_of=line, cause=rule)
+        for line, rule in zip(wrong, missing, strict=False)
+    ]
+    dropped = [Proposal("", instead_of=line, cause="misleading") for line in wrong[len(missing) :]]
+    added = [Proposal(f"- {wordings.worded(rule, seed)}", cause=rule) for rule in missing[len(wrong) :]]
+    return [*replaced, *dropped, *added]
 
 
 def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
@@ -133,25 +139,26 @@ def _in_shape(proposals: list[Proposal], skill: str, wanted: str, side: str) -> 
     if '"revise_suggestions"' in wanted:
         return {
             "reasoning": reasoning,
-            "revise_suggestions": [_suggestion(proposal) for proposal in proposals],
+            "revise_suggestions": [entry for proposal in proposals for entry in _suggestions(proposal)],
         }
     if '"skill_candidates"' in wanted:
         return {"reasoning": reasoning, "skill_candidates": _candidates(skill, proposals)}
     return {"patch": {"reasoning": reasoning, "edits": _edits(skill, proposals)}}
 
 
-def _suggestion(proposal: Proposal) -> dict[str, str]:
-    if not proposal.text:
-        kind, instruction = "remove", f"Remove this line: {proposal.instead_of}"
-    else:
-        kind, instruction = "change" if proposal.instead_of else "add", proposal.text.removeprefix("- ")
+def _suggestions(proposal: Proposal) -> list[dict[str, str]]:
+    """Say a change in words: the removal of a line and an addition are two suggestions."""
+    found = []
+    if proposal.instead_of:
+        found.append(("remove", f"Remove this line: {proposal.instead_of}"))
+    if proposal.text:
+        found.append(("add", proposal.text.removeprefix("- ")))
+    title = proposal.cause.replace("_", " ") or "care"
     priority = "high" if proposal.cause in HELPFUL[:2] else "medium"
-    return {
-        "type": kind,
-        "title": proposal.cause.replace("_", " ") or "care",
-        "instruction": instruction,
-        "priority_hint": priority,
-    }
+    return [
+        {"type": kind, "title": title, "instruction": instruction, "priority_hint": priority}
+        for kind, instruction in found
+    ]
 
 
 def _candidates(skill: str, proposals: list[Proposal]) -> list[dict[str, str]]:

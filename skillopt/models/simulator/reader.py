@@ -120,6 +120,8 @@ def _fit_of_kind(words: list[Token], span: Span, search: Search) -> float:
     score = _RIGHT_KIND if _KIND_OF_SPAN[search.kind] in span.kinds else _WRONG_KIND
     if search.kind == "place" and "name" in span.kinds:
         score += 2.0
+    if search.kind == "person" and "place" in span.kinds:
+        score -= 1.5
     if search.kind == "when":
         score += 0.4 * (span.last - span.first)  # the whole date rather than its month
     return score
