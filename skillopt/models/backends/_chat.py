@@ -1,6 +1,5 @@
 """The Chat Completions wire format, for every backend that speaks it."""
 
-import email.utils
 import json
 import re
 import time
@@ -142,11 +141,13 @@ def status_error(status: int, headers: Mapping[str, str], content: bytes, say: S
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that `Retry-After` asks to wait from `now`: a number, or an HTTP date."""
+    from email.utils import parsedate_to_datetime
+
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
     try:
-        return max(email.utils.parsedate_to_datetime(value).timestamp() - now, 0.0)
+        return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
     except (ValueError, OverflowError):
         return None
 

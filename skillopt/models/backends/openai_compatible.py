@@ -1,6 +1,5 @@
 """Any Chat Completions endpoint: hosted providers, gateways, and local servers."""
 
-import ipaddress
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -118,6 +117,8 @@ class OpenAICompatible:
 
 def is_local(base_url: str) -> bool:
     """Tell whether an endpoint is on this machine or in a private network, and may need no key."""
+    import ipaddress
+
     host = (urlsplit(base_url).hostname or "").lower()
     try:
         address = ipaddress.ip_address(host)

@@ -1,0 +1,73 @@
+import pytest
+
+from skillopt.models.base import CallError
+from skillopt.models.retries import CallPolicy, FailureRun, wait_before_next
+
+POLICY = CallPolicy(max_attempts=5, max_wait=6.0, timeout=1.0, systemic_failures=3)
+
+
+def transient(retry_after=None):
+    return CallError("busy", transient=True, retry_after=retry_after, code="http_503")
+
+
+@pytest.mark.parametrize(("attempt", "limit"), [(1, 1.0), (2, 2.0), (3, 4.0), (4, 6.0)])
+def test_waits_are_random_below_a_limit_that_doubles(attempt, limit):
+    waits = [wait_before_next(transient(), attempt, POLICY, draw) for draw in (0.0, 0.25, 1.0)]
+    assert waits == [0.0, limit / 4, limit]
+
+
+def test_no_wait_after_the_last_attempt():
+    assert wait_before_next(transient(), 5, POLICY, 0.5) is None
+
+
+def test_other_errors_are_not_waited_for():
+    assert wait_before_next(CallError("no"), 1, POLICY, 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "draw", "wait"), [(0.0, 0.5, 0.5), (3.0, 0.0, 3.0), (6.0, 0.5, 6.5), (6.1, 0.5, None)]
+)
+def test_the_time_a_provider_asks_for_is_waited(retry_after, draw, wait):
+    assert wait_before_next(transient(retry_after), 1, POLICY, draw) == wait
+
+
+def dead_after(run, error, most=200):
+    return next((number for number in range(1, most) if run.failure(error)), None)
+
+
+@pytest.mark.parametrize(
+    "error", [transient(), CallError("no", code="http_401"), CallError("no", code="http_400")]
+)
+def test_equal_failures_in_a_row_are_the_providers(error):
+    assert dead_after(FailureRun(3), error) == 3
+
+
+def test_a_success_starts_the_count_again():
+    run = FailureRun(3)
+    run.failure(transient())
+    run.failure(transient())
+    run.success()
+    assert dead_after(run, transient()) == 3
+
+
+def test_failures_of_different_kinds_count_apart():
+    run = FailureRun(2)
+    assert run.failure(CallError("no", code="http_400")) is None
+    assert run.failure(CallError("no", code="http_422")) is None
+    assert run.failure(CallError("too long: 10 of 8", code="http_400")) is None
+    assert "too long: 12 of 8" in str(run.failure(CallError("too long: 12 of 8", code="http_400")))
+
+
+def test_a_few_bad_items_among_many_replayed_ones_are_no_dead_provider():
+    for error, calls in ((CallError("flagged", code="http_400"), 70), (transient(), 70)):
+        run = FailureRun(3)
+        for _ in range(1400):
+            run.replayed()
+        assert dead_after(run, error) == calls
+
+
+def test_a_lost_key_is_a_dead_provider_however_much_was_answered():
+    run = FailureRun(3)
+    for _ in range(1400):
+        run.replayed()
+    assert dead_after(run, CallError("no", code="http_401")) == 3

@@ -1,0 +1,138 @@
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from endpoint import Answer, Endpoint
+
+from skillopt.errors import ConfigError
+from skillopt.process import WATCH_PID, is_running, run_async
+
+SCRIPT = textwrap.dedent("""
+    import asyncio, sys
+    from skillopt.errors import SkillOptError
+    from skillopt.process import run_async
+
+    async def work():
+        print("started", flush=True)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            print("cleaned up", flush=True)
+
+    try:
+        run_async(work())
+    except SkillOptError as error:
+        print(error)
+        sys.exit(error.exit_code)
+""")
+
+
+def start(env=None, script=SCRIPT):
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | (env or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "started\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_work_in_order(number):
+    process = start()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out.startswith(f"cleaned up\nstopped: received {number.name}.")
+
+
+def test_the_end_of_the_watched_process_stops_the_work():
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = start({WATCH_PID: str(parent.pid)})
+    parent.send_signal(signal.SIGKILL)  # and not waited for: it stays as a zombie
+    out, err = process.communicate(timeout=60)
+    parent.communicate()
+    assert process.returncode == 130, err
+    assert f"the process {parent.pid} that started this one is gone" in out
+
+
+def test_a_signal_that_was_ignored_from_the_start_stays_ignored():
+    script = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SCRIPT
+    process = start(script=script)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=60)
+    assert "received SIGTERM" in out
+
+
+def test_results_and_errors_come_through():
+    async def give(value):
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    assert run_async(give(3), {}) == 3
+    assert run_async(give(4), {WATCH_PID: str(os.getpid())}) == 4
+    with pytest.raises(KeyError):
+        run_async(give(KeyError("k")), {})
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_the_watched_process_must_be_a_number():
+    with pytest.raises(ConfigError, match="expected the number of a process, found 'x'"):
+        run_async(None, {WATCH_PID: "x"})
+
+
+def test_a_process_that_ended_does_not_run():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    assert not is_running(process.pid)
+    assert is_running(os.getpid())
+
+
+def test_stopping_keeps_the_reply_on_the_wire(tmp_path):
+    script = textwrap.dedent("""
+        import asyncio, sys
+        from pathlib import Path
+        from clients import ask, client_at
+        from skillopt.errors import Interrupted
+        from skillopt.process import run_async
+
+        async def work():
+            async with client_at(Path(sys.argv[1]), sys.argv[2], width=1) as client:
+                await asyncio.gather(*(client.call(ask(f"q{i}")) for i in range(5)))
+
+        try:
+            run_async(work())
+        except Interrupted as error:
+            sys.exit(error.exit_code)
+    """)
+
+    async def main():
+        arrived, go = asyncio.Event(), asyncio.Event()
+
+        async def rule(call):
+            arrived.set()
+            await go.wait()
+            return Answer(text=f"re: {call.prompt}")
+
+        async with Endpoint(rule) as endpoint:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-c", script, str(tmp_path), endpoint.url),
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+            await arrived.wait()
+            process.send_signal(signal.SIGTERM)
+            go.set()
+            assert await process.wait() == 130
+            kept = len(list(tmp_path.glob("replies/*/*.json")))
+            assert kept == len(endpoint.calls) < 5
+
+    asyncio.run(main())
