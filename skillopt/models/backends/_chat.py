@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from skillopt.models.base import CallError, FinishReason, Message, Reply, Tool, ToolCall
+from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
 from skillopt.records import Usage
 
 Say = Callable[[str], str]
@@ -64,6 +64,20 @@ class _Completion(msgspec.Struct):
     usage: _Usage | None = None
     model: str | None = None
     error: Any = None
+
+
+def payload(model: str, request: Request, limit: dict[str, int]) -> dict[str, Any]:
+    """Return the fields that every endpoint takes: messages in their order, so that its cache hits."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [message(entry) for entry in request.messages],
+        **limit,
+    }
+    if request.tools:
+        body["tools"] = [tool(entry) for entry in request.tools]
+        if request.tool_choice:
+            body["tool_choice"] = tool_choice(request.tool_choice)
+    return body
 
 
 def message(message: Message) -> dict[str, Any]:
