@@ -136,7 +136,7 @@ def read_reply(content: bytes, say: Say) -> Reply:
         finish_reason=finish,
         tool_calls=calls,
         usage=_usage(completion.usage),
-        model=_clean(completion.model or ""),
+        model=clean(completion.model or ""),
     )
 
 
@@ -172,7 +172,8 @@ def redact(text: str, secrets: tuple[str, ...]) -> str:
         text = text.replace(secret, "[redacted]")
     text = re.sub(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 [redacted]", text)
     text = re.sub(r"(?i)\b(authorization|x-api-key|api[_-]key)\b(\W+)[\w.~+/=-]{8,}", r"\1\2[redacted]", text)
-    text = _clean(" ".join(text.split()))
+    text = re.sub(r"\beyJ[\w-]{8,}(\.[\w-]+)*", "[redacted]", text)
+    text = clean(" ".join(text.split()))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -217,7 +218,7 @@ def _text(message: _Message | None) -> str:
     content = message.content
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if isinstance(part.get("text"), str))
-    return _clean(content or message.refusal or "")
+    return clean(content or message.refusal or "")
 
 
 def _tool_calls(message: _Message | None) -> tuple[ToolCall, ...]:
@@ -229,9 +230,9 @@ def _tool_calls(message: _Message | None) -> tuple[ToolCall, ...]:
             arguments = json.dumps(arguments)
         calls.append(
             ToolCall(
-                id=_clean(call.id or f"call_{number}"),
-                name=_clean(function.name or ""),
-                arguments=_clean(arguments or "{}"),
+                id=clean(call.id or f"call_{number}"),
+                name=clean(function.name or ""),
+                arguments=clean(arguments or "{}"),
             )
         )
     return tuple(calls)
@@ -254,6 +255,6 @@ def _count(details: dict[str, Any] | None, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return text that can be written as UTF-8: half surrogate pairs become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

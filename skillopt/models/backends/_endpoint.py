@@ -73,6 +73,17 @@ def max_tokens_setting() -> Setting:
     )
 
 
+def temperature_setting(default: float) -> Setting:
+    """Return the declaration of a `temperature` that is sent unless it is switched off."""
+    return Setting(
+        name="temperature",
+        type="float",
+        default=default,
+        description="Sampling temperature. Below 0: none is sent, the endpoint's default applies.",
+        decides=True,
+    )
+
+
 def read_settings(role: RoleModel, declared: tuple[Setting, ...], kind: type[T]) -> T:
     """Return the settings of a role as a value of `kind`; what is not set has its declared default."""
     return msgspec.convert({one.name: role.settings.get(one.name, one.default) for one in declared}, kind)
@@ -221,7 +232,7 @@ class ChatEndpoint:
         self._limit = OutputLimit(settings.max_tokens)
         self._sends_effort = sends_effort
         self._extra = dict(extra or {})
-        if settings.temperature is not None:
+        if settings.temperature is not None and settings.temperature >= 0:
             self._extra["temperature"] = settings.temperature
         self._secrets = (key,) if key else ()
         self._http = http_client(
