@@ -147,7 +147,8 @@ def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str])
     elif not settings.endpoint:
         mode = "openai"
     else:
-        mode = "api_key" if _endpoint.find_key(azure_names, env) else "azure_cli"
+        by_key = settings.api_key_env or _endpoint.find_key(azure_names, env)
+        mode = "api_key" if by_key else "azure_cli"
     if mode != "openai":
         return Access(mode=mode, url=settings.endpoint, names=azure_names)
     if not settings.endpoint:
