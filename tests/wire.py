@@ -6,7 +6,7 @@ case does not allow: it notes what it refused in `Checked.problems` and answers 
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
@@ -190,6 +190,21 @@ class Case:
     def open(self, url: str, *, key: str = CANARY, **options: Any) -> Backend:
         role = self.role(url, **options)
         return backend_spec(self.backend).open(role, self.env(key, role.role.upper()))
+
+    def at(self, root: str) -> "Case":
+        """Return the case with another path in the endpoint's address."""
+        return replace(self, root=root)
+
+    def with_limit(self, name: str) -> "Case":
+        """Return the case with another name of the output limit."""
+        kind = msgspec.defstruct(
+            self.body.__name__,
+            [(name, int), ("temperature", float)],
+            bases=(Chat,),
+            kw_only=True,
+            forbid_unknown_fields=True,
+        )
+        return replace(self, body=kind)
 
     def sent_key(self, call: Call) -> str:
         return call.headers[self.key_header].removeprefix("Bearer ")

@@ -52,7 +52,7 @@ class OpenAIChat:
                 "/responses" if responses else "/chat/completions",
                 body=body,
                 cast_to=httpx2.Response,
-                options={"security": {"bearer_auth": True}},
+                options={"headers": self._headers(), "security": {"bearer_auth": True}},
             )
         except openai.APIStatusError as error:
             found = error.response
@@ -73,6 +73,12 @@ class OpenAIChat:
         field = "max_completion_tokens" if self._access.native else "max_tokens"
         body = _chat.payload(self._model, request, {field: limit})
         return body | ({"reasoning_effort": effort} if effort else {})
+
+    def _headers(self) -> dict[str, Any]:
+        """Return the headers of a call: a local server without a key gets no login at all."""
+        import openai
+
+        return {} if self._access.azure or self._key else {"Authorization": openai.Omit()}
 
     def _takes_responses(self, request: Request) -> bool:
         """Tell which API a call needs: newer models think and use tools in the Responses API only."""
@@ -97,10 +103,8 @@ def _sdk(access: Access, api_version: str, key: str, tokens: _azure.Tokens | Non
     import openai
 
     http = _endpoint.http_client(access.url, timeout=None, headers={})
-    headers: dict[str, Any] = {"User-Agent": "skillopt"}
+    headers = {"User-Agent": "skillopt"}
     if not access.azure:
-        if not key:
-            headers["Authorization"] = openai.Omit()
         return openai.AsyncOpenAI(
             base_url=access.url,
             api_key=key,
