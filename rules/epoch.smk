@@ -73,7 +73,7 @@ use rule evaluate as evaluate_slow_update with:
     input:
         config=ancient("results/{run}/config.json"),
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
-        update="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
+        update_record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
         prompts=target_prompts,
     output:

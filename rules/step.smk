@@ -142,7 +142,7 @@ rule evaluate:
     input:
         config=ancient("results/{run}/config.json"),
         candidate="results/{run}/steps/step_{step}/candidate.md",
-        update="results/{run}/steps/step_{step}/update.json",
+        update_record="results/{run}/steps/step_{step}/update.json",
         state=step_input("state_before"),
         prompts=target_prompts,
     output:
@@ -158,7 +158,7 @@ rule evaluate:
         label="{step}",
     shell:
         "{SKILLOPT} evaluate --config {input.config:q} --skill {input.candidate:q} --split val"
-        " --update {input.update:q} --state {input.state:q} --label {params.label}"
+        " --update {input.update_record:q} --state {input.state:q} --label {params.label}"
         " --store {STORE} --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -171,7 +171,7 @@ rule gate:
         state=step_input("state_before"),
         reflections="results/{run}/steps/step_{step}/reflections.json",
         patch="results/{run}/steps/step_{step}/patch.json",
-        update="results/{run}/steps/step_{step}/update.json",
+        update_record="results/{run}/steps/step_{step}/update.json",
         candidate="results/{run}/steps/step_{step}/candidate.md",
         rows="results/{run}/steps/step_{step}/selection.jsonl",
     output:
@@ -186,5 +186,5 @@ rule gate:
     shell:
         "{SKILLOPT} gate --config {input.config:q} --plan {input.plan:q} --step {wildcards.step}"
         " --skill {input.skill:q} --state {input.state:q} --reflections {input.reflections:q}"
-        " --patch {input.patch:q} --update {input.update:q} --candidate {input.candidate:q}"
+        " --patch {input.patch:q} --update {input.update_record:q} --candidate {input.candidate:q}"
         " --rows {input.rows:q} --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"

@@ -1,25 +1,28 @@
 """Endpoints over HTTP: their address, their key, their connections, and one that speaks Chat Completions."""
 
+import asyncio
 import logging
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from skillopt import __version__
 from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
+from skillopt.models.backends._http import open_poster
 from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting
-
-if TYPE_CHECKING:
-    import httpx2
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _LOCAL_SUFFIXES = (".local", ".localhost", ".internal", ".lan")
-_CONNECT_SECONDS = 30.0
+_PRINTABLE = re.compile(r"[!-~]+")
+
+USER_AGENT = f"skillopt/{__version__}"
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +44,8 @@ def chat_settings(base_url: Setting, keys: str, temperature: Setting) -> tuple[S
             name="timeout_seconds",
             type="float",
             default=None,
-            description="Longest silence of the endpoint during a call, in seconds. Without one only the "
-            "time limit of the call counts.",
+            description="Longest time of one attempt, in seconds. Without one only the limit of all calls "
+            "of the role counts.",
             decides=False,
         ),
         max_tokens_setting(),
@@ -100,11 +103,13 @@ def address_problem(setting: str, url: str) -> str:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
     except ValueError:
-        usable = False
-    if not usable:
-        return f"{setting}: expected http(s)://host/..., found {url!r}"
+        return f"{setting}: expected http(s)://host/path, found {url!r}"
     if parts.username or parts.password:
         return f"{setting}: holds a user or password; put the key into the environment"
+    if not usable or parts.query or parts.fragment:
+        return f"{setting}: expected http(s)://host/path, found {url!r}"
+    if not _PRINTABLE.fullmatch(url):
+        return f"{setting}: expected printable ASCII without blanks, found {url!r}"
     return ""
 
 
@@ -137,8 +142,8 @@ def key_problem(role: RoleModel, names: list[str], where: str, env: Mapping[str,
         return (
             f"no key for the {role.role} model at {where}: set the environment variable {' or '.join(names)}"
         )
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        return f"the key in {' or '.join(names)} holds blanks or characters that no key has: set it again"
+    if not _PRINTABLE.fullmatch(key):
+        return f"{' or '.join(names)}: a key holds printable ASCII without blanks; this one does not"
     return ""
 
 
@@ -160,33 +165,6 @@ def refuse(problems: list[str]) -> None:
     """Raise ConfigError when there are problems."""
     if problems:
         raise ConfigError("; ".join(problems))
-
-
-def http_client(base_url: str, *, timeout: float | None, headers: Mapping[str, str]) -> "httpx2.AsyncClient":
-    """Return a pool of connections. Nothing is followed, kept or limited: the client above counts calls."""
-    import httpx2
-
-    connect = _CONNECT_SECONDS if timeout is None else min(_CONNECT_SECONDS, timeout)
-    return httpx2.AsyncClient(
-        headers=headers,
-        timeout=httpx2.Timeout(timeout, connect=connect, pool=None),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
-        trust_env=not is_local(base_url),
-        verify=base_url.startswith("https:"),
-    )
-
-
-def transport_error(error: BaseException, say: _chat.Say) -> CallError:
-    """Return the error of a call that got no response, or half of one."""
-    import httpx2
-
-    name = type(error).__name__
-    if isinstance(error, httpx2.TimeoutException):
-        message = say(f"no reply from the endpoint in time ({name})")
-        return CallError(message, kind="timeout", transient=True, code="timeout")
-    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        return CallError(say(f"the address cannot be called: {error}"), code="bad_url")
-    return CallError(say(f"no connection, or it broke: {name}: {error}"), transient=True, code="connection")
 
 
 class OutputLimit:
@@ -222,6 +200,7 @@ class ChatEndpoint:
         model: str,
         settings: ChatSettings,
         key: str,
+        env: Mapping[str, str],
         *,
         limit_field: str = "max_tokens",
         sends_effort: bool = False,
@@ -230,31 +209,32 @@ class ChatEndpoint:
         self._model = model
         self._limit_field = limit_field
         self._limit = OutputLimit(settings.max_tokens)
+        self._timeout = settings.timeout_seconds
         self._sends_effort = sends_effort
         self._extra = dict(extra or {})
         if settings.temperature is not None and settings.temperature >= 0:
             self._extra["temperature"] = settings.temperature
         self._secrets = (key,) if key else ()
-        self._http = http_client(
-            settings.base_url,
-            timeout=settings.timeout_seconds,
-            headers={"Content-Type": "application/json", "User-Agent": "skillopt"}
-            | ({"Authorization": f"Bearer {key}"} if key else {}),
-        )
+        headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
         base = settings.base_url.rstrip("/")
-        self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+        url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+        self._poster = open_poster(url, headers, env, local=is_local(url))
 
     async def complete(self, request: Request) -> Reply:
         """Make one call, without retries; raises CallError."""
-        import httpx2
-
         body = msgspec.json.encode(self.payload(request))
         try:
-            response = await self._http.post(self._url, content=body)
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise transport_error(error, self._say) from error
-        if response.status_code != 200:
-            raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
+            async with asyncio.timeout(self._timeout) as limit:
+                response = await self._poster.post(body)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"no reply from the endpoint within {self._timeout:g} s (timeout_seconds)"
+            raise CallError(message, kind="timeout", transient=True, code="timeout") from error
+        if response.status != 200:
+            raise _chat.status_error(response.status, response.headers, response.content, self._say)
         return _chat.read_reply(response.content, self._say)
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -266,7 +246,7 @@ class ChatEndpoint:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._poster.close()
 
     def _say(self, text: str) -> str:
         return _chat.redact(text, self._secrets)

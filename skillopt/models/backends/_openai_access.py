@@ -111,16 +111,15 @@ def _address_problems(role: RoleModel, settings: OpenAISettings, access: Access)
             f"none: set it, or the environment variable {role.role.upper()}_AZURE_OPENAI_ENDPOINT or "
             "AZURE_OPENAI_ENDPOINT"
         ]
-    problem = _endpoint.address_problem(name, access.url)
-    if problem:
-        return [problem]
-    parts = urlsplit(access.url)
-    if access.azure and (parts.query or "/openai" in parts.path):
+    if access.azure and "/openai/" in f"{access.url}/":
         return [
-            f"{name}: expected the address of the Azure resource alone ({parts.scheme}://{parts.netloc}), "
+            f"{name}: expected the address of the Azure resource alone (https://<name>.openai.azure.com), "
             f"found {access.url!r}. For an address that ends in /openai/v1 set "
             f"{_endpoint.setting_name(role, 'auth_mode')}=openai"
         ]
+    problem = _endpoint.address_problem(name, access.url)
+    if problem:
+        return [problem]
     if not access.by_key and not _azure.may_get_tokens(access.url):
         return [
             f"{name}: Azure logins are sent to https addresses of Azure only, found {access.url!r}. For "

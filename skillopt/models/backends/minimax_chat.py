@@ -26,7 +26,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     key = _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
     thinks = settings.enable_thinking or role.model.lower().startswith(_ALWAYS_THINKING)
     extra = {"thinking": {"type": "adaptive" if thinks else "disabled"}}
-    return _endpoint.ChatEndpoint(role.model, settings, key, extra=extra)
+    return _endpoint.ChatEndpoint(role.model, settings, key, env, extra=extra)
 
 
 def check(role: RoleModel, env: Mapping[str, str]) -> list[str]:

@@ -15,9 +15,10 @@ from skillopt.models.backends._openai_access import (
     problems_of,
     responses_only,
 )
-from skillopt.models.base import Backend, BackendSpec, Reply, Request, RoleModel, Setting
+from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 _WITHOUT_EFFORT = ("gpt-3.5", "gpt-4", "chatgpt-")
@@ -58,7 +59,7 @@ class OpenAIChat:
             found = error.response
             raise _chat.status_error(found.status_code, found.headers, found.content, self._say) from error
         except openai.APIConnectionError as error:
-            raise _endpoint.transport_error(error.__cause__ or error, self._say) from error
+            raise _transport_error(error.__cause__ or error, self._say) from error
         if response.status_code != 200:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
@@ -98,12 +99,37 @@ class OpenAIChat:
         return _chat.redact(text, (*secrets, *(self._tokens.secrets if self._tokens else ())))
 
 
+def _http_client(url: str) -> "httpx2.AsyncClient":
+    """Return a pool of connections without limits: the client above counts calls and seconds."""
+    import httpx2
+
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(None, connect=30.0),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
+        trust_env=not _endpoint.is_local(url),
+        verify=url.startswith("https:"),
+    )
+
+
+def _transport_error(error: BaseException, say: _chat.Say) -> CallError:
+    """Return the error of a call that got no response, or half of one."""
+    import httpx2
+
+    name = type(error).__name__
+    if isinstance(error, httpx2.TimeoutException):
+        message = say(f"no reply from the endpoint in time ({name})")
+        return CallError(message, kind="timeout", transient=True, code="timeout")
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+        return CallError(say(f"the address cannot be called: {error}"), code="bad_url")
+    return CallError(say(f"no connection, or it broke: {name}: {error}"), transient=True, code="connection")
+
+
 def _sdk(access: Access, api_version: str, key: str, tokens: _azure.Tokens | None) -> "openai.AsyncOpenAI":
     """Return the package's client: no retries and no time limits, which belong to the client above."""
     import openai
 
-    http = _endpoint.http_client(access.url, timeout=None, headers={})
-    headers = {"User-Agent": "skillopt"}
+    http = _http_client(access.url)
+    headers = {"User-Agent": _endpoint.USER_AGENT}
     if not access.azure:
         return openai.AsyncOpenAI(
             base_url=access.url,

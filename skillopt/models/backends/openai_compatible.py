@@ -18,7 +18,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     _endpoint.refuse(check(role, env))
     key = _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
     return _endpoint.ChatEndpoint(
-        role.model, settings, key, limit_field=settings.max_tokens_field, sends_effort=True
+        role.model, settings, key, env, limit_field=settings.max_tokens_field, sends_effort=True
     )
 
 

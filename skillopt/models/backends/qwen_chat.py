@@ -40,6 +40,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
         role.model,
         settings,
         _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env),
+        env,
         limit_field="max_completion_tokens" if settings.use_max_completion_tokens else "max_tokens",
         extra=_THINKING[settings.thinking_mode],
     )

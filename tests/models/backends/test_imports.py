@@ -43,9 +43,9 @@ def test_a_declaration_imports_no_package(backend):
 @pytest.mark.parametrize(
     ("name", "packages"),
     [
-        ("compatible", {"httpx2"}),
-        ("qwen", {"httpx2"}),
-        ("minimax", {"httpx2"}),
+        ("compatible", set()),
+        ("qwen", set()),
+        ("minimax", set()),
         ("openai", {"openai", "httpx2", "pydantic"}),
         ("azure", {"openai", "httpx2", "pydantic"}),
     ],

@@ -195,7 +195,7 @@ def test_a_responses_reply_that_failed_is_an_error(fields, code, transient):
         (
             {"endpoint": f"{RESOURCE}/openai/deployments/d/chat/completions?api-version=1"},
             AZURE,
-            "alone (https",
+            "alone (https://<name>",
         ),
         ({"endpoint": "http://localhost:1/v1", "auth_mode": "openai"}, {}, ""),
         ({"endpoint": "https://h.example/v1", "auth_mode": "openai"}, {}, "no key"),

@@ -1,0 +1,189 @@
+"""The simulated analyst: reads attempts, finds causes, and proposes changes of the skill.
+
+Most of what it proposes helps. Like a real one it is wrong at times: a proposal that does nothing,
+or harm, drawn by a hash of the prompt, so that the gate has work.
+"""
+
+import re
+from collections import Counter
+from typing import Any, NamedTuple
+
+from skillopt.models.simulator import wordings
+from skillopt.models.simulator.briefs import (
+    Attempt,
+    Brief,
+    body_lines,
+    changes_in,
+    join_lines,
+    said_by,
+)
+from skillopt.models.simulator.diagnosis import DESCRIPTIONS, causes
+from skillopt.models.simulator.rules import HARMFUL, HELPFUL, rules_in, rules_of
+from skillopt.models.simulator.text import chance
+
+_PLACEHOLDER = re.compile(r"^.*\bnothing\b.*\blearned\b.*$", re.IGNORECASE | re.MULTILINE)
+_BUDGET = re.compile(r"^At most (\d+) changes", re.MULTILINE)
+_ERROR_RATE = {"failure": 0.4, "success": 0.5}
+_SILENT = 0.4  # share of the success analyses that find nothing to add
+
+
+class Proposal(NamedTuple):
+    """One change: what the skill should say, and the line it replaces ("" to add, text "" to drop)."""
+
+    text: str
+    instead_of: str = ""
+    cause: str = ""
+
+
+def analyse(brief: Brief, wanted: str, seed: str) -> dict[str, Any]:
+    """Answer an analyst's prompt; `wanted` is the system prompt, which names the keys."""
+    side = "failure" if '"failure_summary"' in wanted else "success"
+    attempts = brief.attempts("trajectory")
+    skill = brief.first("skill")
+    found = causes(attempts) if side == "failure" else _strengths(attempts)
+    lapses = [rule for rule in found if rule in rules_of(skill)]
+    proposals = _proposals(brief, skill, found, side, seed)
+    answer: dict[str, Any] = {"batch_size": len(attempts)}
+    answer["failure_summary" if side == "failure" else "success_patterns"] = _patterns(found, lapses, side)
+    if '"appendix_notes"' in wanted:
+        answer["appendix_notes"] = [f"Keep to this: {wordings.worded(rule, seed)}" for rule in lapses[:2]]
+    return answer | _in_shape(proposals, skill, wanted, side)
+
+
+def _strengths(attempts: list[Attempt]) -> Counter[str]:
+    """Count the rules that right answers follow and that a careless agent would break."""
+    found: Counter[str] = Counter()
+    for attempt in attempts:
+        if attempt.said and len(attempt.said.split()) <= 4:
+            found["short"] += 1
+        if attempt.said and attempt.said in attempt.context:
+            found["exact"] += 1
+    return found
+
+
+def _patterns(found: Counter[str], lapses: list[str], side: str) -> list[dict[str, Any]]:
+    def kind(rule: str) -> str:
+        return "good_habit" if side == "success" else "rule_ignored" if rule in lapses else "rule_missing"
+
+    return [
+        {"failure_type": kind(rule), "count": count, "description": _described(rule, side)}
+        for rule, count in found.most_common()
+    ]
+
+
+def _described(rule: str, side: str) -> str:
+    return (
+        DESCRIPTIONS[rule] if side == "failure" else f"right answers keep to this: {wordings.RULES[rule][0]}"
+    )
+
+
+def _proposals(brief: Brief, skill: str, found: Counter[str], side: str, seed: str) -> list[Proposal]:
+    """What to change, most useful first, with now and then a mistake among it."""
+    if side == "success" and chance("silent", seed) < _SILENT:
+        return []
+    rejected = _rejected(brief)
+    known = rules_of(skill)
+    proposals = _repairs(skill, seed) if side == "failure" else []
+    for rule, _ in found.most_common():
+        if rule not in known and rejected[rule] < 2:
+            proposals.append(Proposal(f"- {wordings.worded(rule, seed)}", cause=rule))
+    if chance("error", seed) < _ERROR_RATE[side]:
+        mistake = _mistake(brief, set(known) | set(rejected), seed)
+        proposals[1:1] = [mistake] if mistake else []
+    limit = _BUDGET.search(brief.user)
+    return proposals[: int(limit.group(1))] if limit else proposals
+
+
+def _repairs(skill: str, seed: str) -> list[Proposal]:
+    """Replace or drop lines of the skill that lead astray."""
+    found = []
+    for line in body_lines(skill):
+        wrong = [rule for rule in rules_in(line) if rule in HARMFUL]
+        if wrong:
+            better = f"- {wordings.worded('short', seed)}" if chance("repair", seed, line) < 0.5 else ""
+            found.append(Proposal(better, instead_of=line, cause=wrong[0]))
+    return found
+
+
+def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
+    """Draw a change that does nothing or harm; what was rejected or warned of is not drawn."""
+    memory = brief.first("memory")
+    pool = [
+        way
+        for rule, ways in wordings.HARMFUL.items()
+        if rule not in excluded and wordings.TOPICS[rule] not in memory
+        for way in ways
+    ]
+    pool += [way for way in wordings.USELESS if way not in brief.user]
+    return Proposal(f"- {pool[int(chance('mistake', seed) * len(pool))]}") if pool else None
+
+
+def _rejected(brief: Brief) -> Counter[str]:
+    """Count how often each rule was in a change that the gate turned down in this epoch."""
+    found: Counter[str] = Counter()
+    for block in brief.blocks:
+        if block.label == "tried" and "rejected" in block.before:
+            found.update({rule for change in changes_in(block.text) for rule in rules_of(said_by(change))})
+    return found
+
+
+def _in_shape(proposals: list[Proposal], skill: str, wanted: str, side: str) -> dict[str, Any]:
+    causes_named = ", ".join(proposal.cause for proposal in proposals if proposal.cause) or "nothing general"
+    reasoning = f"The {side} cases point to: {causes_named}."
+    if '"revise_suggestions"' in wanted:
+        return {
+            "reasoning": reasoning,
+            "revise_suggestions": [_suggestion(proposal) for proposal in proposals],
+        }
+    if '"skill_candidates"' in wanted:
+        return {"reasoning": reasoning, "skill_candidates": _candidates(skill, proposals)}
+    return {"patch": {"reasoning": reasoning, "edits": _edits(skill, proposals)}}
+
+
+def _suggestion(proposal: Proposal) -> dict[str, str]:
+    if not proposal.text:
+        kind, instruction = "remove", f"Remove this line: {proposal.instead_of}"
+    else:
+        kind, instruction = "change" if proposal.instead_of else "add", proposal.text.removeprefix("- ")
+    priority = "high" if proposal.cause in HELPFUL[:2] else "medium"
+    return {
+        "type": kind,
+        "title": proposal.cause.replace("_", " ") or "care",
+        "instruction": instruction,
+        "priority_hint": priority,
+    }
+
+
+def _candidates(skill: str, proposals: list[Proposal]) -> list[dict[str, str]]:
+    if not proposals:
+        return []
+    dropped = {proposal.instead_of for proposal in proposals}
+    kept = [line for line in body_lines(skill) if line not in dropped and not _PLACEHOLDER.match(line)]
+    added = [proposal.text for proposal in proposals if proposal.text]
+    return [
+        {
+            "title": "Closing the gaps",
+            "new_skill": join_lines([*kept, *added]),
+            "change_summary": f"{len(added)} rules added, {len(dropped - {''})} lines dropped",
+        }
+    ]
+
+
+def _edits(skill: str, proposals: list[Proposal]) -> list[dict[str, str]]:
+    """Turn proposals into edits; the first addition takes the place of a line that says nothing."""
+    lines = body_lines(skill)
+    placeholder = next((line for line in lines if _PLACEHOLDER.match(line)), "")
+    bullets = [line for line in lines if line.startswith("- ") and lines.count(line) == 1]
+    edits = []
+    for proposal in proposals:
+        if proposal.instead_of:
+            op = "replace" if proposal.text else "delete"
+            edits.append({"op": op, "target": proposal.instead_of, "content": proposal.text})
+        elif placeholder:
+            edits.append({"op": "replace", "target": placeholder, "content": proposal.text})
+            placeholder = ""
+        elif bullets and chance("place", proposal.text) < 0.3:
+            edits.append({"op": "insert_after", "target": bullets[-1], "content": proposal.text})
+        else:
+            edits.append({"op": "append", "target": "", "content": proposal.text})
+    return edits

@@ -1,0 +1,102 @@
+"""The words in which the simulated optimizer puts what it proposes."""
+
+from skillopt.models.simulator.text import chance
+
+RULES = {
+    "short": (
+        "Answer with the shortest span that answers the question.",
+        "Keep the answer brief: only the name, date, number or phrase itself.",
+        "Give as few words as the answer needs and nothing more.",
+    ),
+    "bare": (
+        "Write no explanation inside the answer tags; reasoning belongs before them.",
+        "Leave comments, reasons and introductions out of the answer.",
+        "Put the answer between the tags without any explanation or lead-in.",
+    ),
+    "exact": (
+        "Copy the words of the passage exactly, with their spelling.",
+        "Use the wording of the passage letter by letter; do not hedge or round.",
+        "Take the answer verbatim from the text instead of paraphrasing it.",
+    ),
+    "when": (
+        "When the question asks when something happened, answer with the date or year.",
+        "For when-questions and questions about a year, give the date as the passage has it.",
+        "A question that asks for a year or date wants a date as its answer.",
+    ),
+    "number": (
+        "When the question asks how many or how much, answer with the number.",
+        "For how-many questions give the figure alone.",
+        "A question for a count or quantity wants a number, with its unit if it has one.",
+    ),
+    "person": (
+        "When the question asks who, answer with the name of a person or group.",
+        "For who-questions give the person's name as the passage spells it.",
+        "If it asks who did something, name the person and not the deed.",
+    ),
+    "place": (
+        "When the question asks where, answer with the name of a place.",
+        "For where-questions give the city, country or region alone.",
+        "If it asks where something is, name the place and not what happened there.",
+    ),
+    "kind": (
+        "Choose an answer of the kind the question asks for: if it asks what company, name a company.",
+        "Check that the answer fits the type of thing that is asked.",
+        "Let the answer match the category named in the question, such as storm, theory or river.",
+    ),
+    "rare": (
+        "Prefer the sentence that shares the rare words of the question, wherever it stands.",
+        "Look for the passage that holds the most distinctive terms of the question before answering.",
+        "Find the unusual words of the question in the passages and answer from that sentence.",
+    ),
+    "no_repeat": (
+        "Never repeat words of the question in the answer.",
+        "Do not answer with a phrase that is already in the question.",
+        "The answer must not restate any part of the question.",
+    ),
+}
+HARMFUL = {
+    "full_sentence": (
+        "Always explain your answer in full sentences.",
+        "Write the answer as one complete sentence so that it is clear by itself.",
+    ),
+    "first_words": (
+        "When in doubt, answer with the first words of the passage.",
+        "The opening words of the first passage usually hold the answer; use them.",
+    ),
+    "frequent": (
+        "Prefer the name that is most frequent in the passages.",
+        "Answer with the term that the passages mention most often, a common name above all.",
+    ),
+    "list_all": (
+        "List all plausible answers, separated by commas.",
+        "If there are several candidates, give every possible answer.",
+    ),
+    "unsure": (
+        "Answer unknown when two answers seem possible.",
+        "Say unknown unless the passage leaves no doubt.",
+    ),
+    "context": (
+        "Add some context or background to the answer.",
+        "Always mention the source of the answer behind it.",
+    ),
+}
+USELESS = (
+    "Read the question carefully before you begin.",
+    "Be confident and calm.",
+    "Take the time to think about the passages.",
+    "Read to the end before you decide.",
+)
+TOPICS = {
+    "full_sentence": "whole sentences as answers",
+    "first_words": "answers from the opening of a passage",
+    "frequent": "answers by how often a name occurs",
+    "list_all": "lists of possible answers",
+    "unsure": "refusals to answer",
+    "context": "background added to answers",
+}
+
+
+def worded(rule: str, *seeds: str) -> str:
+    """Say a helpful or harmful rule in one of its ways, drawn by the seeds."""
+    ways = RULES.get(rule) or HARMFUL[rule]
+    return ways[int(chance("wording", rule, *seeds) * len(ways))]
