@@ -59,7 +59,7 @@ class OpenAIChat:
             found = error.response
             raise _chat.status_error(found.status_code, found.headers, found.content, self._say) from error
         except openai.APIConnectionError as error:
-            raise _transport_error(error.__cause__ or error, self._say) from error
+            raise _transport_error(error.__cause__ or error, self._access.url, self._say) from error
         if response.status_code != 200:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
@@ -111,17 +111,23 @@ def _http_client(url: str) -> "httpx2.AsyncClient":
     )
 
 
-def _transport_error(error: BaseException, say: _chat.Say) -> CallError:
+def _transport_error(error: BaseException, url: str, say: _chat.Say) -> CallError:
     """Return the error of a call that got no response, or half of one."""
+    import ssl
+
     import httpx2
 
     name = type(error).__name__
     if isinstance(error, httpx2.TimeoutException):
-        message = say(f"no reply from the endpoint in time ({name})")
+        message = f"no reply from {url} in time ({name})"
         return CallError(message, kind="timeout", transient=True, code="timeout")
-    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        return CallError(say(f"the address cannot be called: {error}"), code="bad_url")
-    return CallError(say(f"no connection, or it broke: {name}: {error}"), transient=True, code="connection")
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return CallError(say(f"the certificate of {url} is not trusted: {cause}"), code="tls")
+        cause = cause.__cause__ or cause.__context__
+    message = say(f"no connection to {url}, or it broke: {name}: {error}")
+    return CallError(message, transient=True, code="connection")
 
 
 def _sdk(access: Access, api_version: str, key: str, tokens: _azure.Tokens | None) -> "openai.AsyncOpenAI":

@@ -4,18 +4,21 @@ import asyncio
 import json
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from clients import POLICY, Waits, ask, client_at
 from endpoint import Answer, Endpoint
 from wire import CANARY, CASES, Checked, answer
 
+from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.models.base import CallError, Image, Message, Request, Tool, ToolCall
 from skillopt.models.registry import backend_spec
 from skillopt.records import Usage
 
 every_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+ROOT = Path(__file__).parents[3]
 FIND = Tool(
     name="find",
     description="d",
@@ -119,6 +122,37 @@ def test_both_roles_have_their_own_endpoint_key_and_model_at_the_same_time(case)
         assert {call.body["model"] for call in calls} == {model}
         assert {case.sent_key(call) for call in calls} == {f"key-of-{role}"}
         assert all(role in call.raw.decode() for call in calls)
+
+
+def test_all_backends_work_side_by_side_in_one_process():
+    async def one(case):
+        rule = Checked(case, lambda call: answer(case, text=case.name))
+        async with Endpoint(rule) as endpoint:
+            backend = case.open(endpoint.url, key=f"key-of-{CASES.index(case)}")
+            replies = await asyncio.gather(*(backend.complete(ask(str(number))) for number in range(4)))
+            await backend.close()
+        assert rule.problems == []
+        assert {case.sent_key(call) for call in endpoint.calls} == {f"key-of-{CASES.index(case)}"}
+        return {reply.text for reply in replies}
+
+    async def main():
+        return await asyncio.gather(*(one(case) for case in CASES))
+
+    assert asyncio.run(main()) == [{case.name} for case in CASES]
+
+
+@every_case
+def test_every_setting_can_differ_between_the_roles(case):
+    overrides = [f"model.backend={case.backend}", f"model.{case.backend}_{case.address}=http://shared/v1"]
+    own = {"optimizer": ("big", 1000), "target": ("small", 2000)}
+    for role, (model, limit) in own.items():
+        prefix = f"model.{role}_{case.backend}"
+        overrides += [f"model.{role}={model}", f"{prefix}_max_tokens={limit}"]
+    overrides.append(f"model.target_{case.backend}_{case.address}=http://own/v1")
+    roles = load_run(ROOT / "config" / "searchqa.yaml", overrides, {}).roles
+    assert {name: (role.model, role.settings["max_tokens"]) for name, role in roles.items()} == own
+    assert roles["optimizer"].settings[case.address] == "http://shared/v1"
+    assert roles["target"].settings[case.address] == "http://own/v1"
 
 
 @every_case
@@ -269,6 +303,7 @@ def test_an_empty_account_is_not_waited_for(case):
     ("reply", "code"),
     [
         (Answer(drop=True), "connection"),
+        (Answer(wire="HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{", close=True), "connection"),
         (Answer(raw="<html>proxy</html>"), "bad_body"),
         (Answer(raw="[]"), "bad_body"),
         (Answer(raw="{}"), "no_choices"),

@@ -6,7 +6,7 @@ from endpoint import Endpoint
 from wire import CASES, Checked, answer
 
 from skillopt.models.backends.qwen_chat import BACKEND, QwenSettings
-from skillopt.models.base import RoleModel
+from skillopt.models.base import CallError, RoleModel
 
 CASE = next(case for case in CASES if case.name == "qwen")
 
@@ -88,3 +88,22 @@ def test_a_local_server_needs_no_key_and_a_remote_one_does():
 
 def test_the_declared_settings_are_those_that_are_read():
     assert {setting.name for setting in BACKEND.settings} == set(QwenSettings.__struct_fields__)
+
+
+def test_an_attempt_may_have_a_limit_of_its_own():
+    async def main():
+        never = asyncio.Event()
+
+        async def rule(call):
+            await never.wait()
+
+        async with Endpoint(rule) as endpoint:
+            backend = CASE.open(endpoint.url, timeout_seconds=0.2)
+            try:
+                await backend.complete(ask("q"))
+            finally:
+                await backend.close()
+
+    with pytest.raises(CallError, match=r"within 0\.2 s \(timeout_seconds\)") as caught:
+        asyncio.run(main())
+    assert (caught.value.kind, caught.value.transient) == ("timeout", True)
