@@ -103,7 +103,7 @@ rule gate_slow_update:
     priority: 10
     localrule: True
     params:
-        settings=deciding("gate"),
+        settings=deciding("gate_slow_update"),
     shell:
         "{SKILLOPT} gate --config {input.config:q} --skill {input.skill:q} --state {input.state:q}"
         " --slow-update {input.slow_update:q} --candidate {input.candidate:q} --rows {input.rows:q}"

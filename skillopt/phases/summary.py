@@ -196,7 +196,8 @@ def table(summary: Summary) -> str:
         *(["simulated: " + ", ".join(summary.simulated)] if summary.simulated else []),
         f"{'skill':<9}{'selection hard':>22}{'test hard':>22}{'test soft':>22}{'chars':>8}",
     ]
-    for name, skill in summary.skills.items():
+    for name in ("initial", "best", "last"):
+        skill = summary.skills[name]
         cells = (_cell(skill.selection, "hard"), _cell(skill.test, "hard"), _cell(skill.test, "soft"))
         lines.append(f"{name:<9}" + "".join(f"{cell:>22}" for cell in cells) + f"{skill.chars:>8}")
     for epoch in summary.epochs:
