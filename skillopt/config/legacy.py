@@ -150,6 +150,12 @@ def is_shipped(name: str, value: Any) -> bool:
     return key in SHIPPED and SHIPPED[key] == value
 
 
+def came_with_the_base_file(name: str, value: Any) -> bool:
+    """Whether a setting, named and typed as here, has the value of that project's base file."""
+    key = without_role(name).replace("minimax_chat_", "minimax_").replace("openai_chat_", "azure_openai_")
+    return key in SHIPPED and str(SHIPPED[key]) == str(value)
+
+
 def known_backend(name: str) -> str:
     """Return the backend that a setting of that project's files belongs to, "" for none."""
     key = without_role(name)
@@ -158,6 +164,28 @@ def known_backend(name: str) -> str:
         if key.removeprefix(f"{alias}_") in SETTINGS.get(backend, ()):
             return backend
     return ""
+
+
+_THINKING: Mapping[str, str] = {
+    **dict.fromkeys(("on", "true", "yes"), "enabled"),
+    **dict.fromkeys(("off", "false", "no"), "disabled"),
+    **dict.fromkeys(("auto", "unset"), "server_default"),
+}
+"""Spellings of qwen_chat's thinking mode in that project."""
+
+
+def _respelt(key: str, value: Any) -> tuple[str, Any]:
+    """Translate the values of qwen_chat and minimax_chat that are spelt otherwise here."""
+    name = without_role(key.removeprefix("model."))
+    text = str(value).strip().lower()
+    if name == "qwen_chat_enable_thinking" and not is_blank(value):
+        mode = {"enabled": "enabled", "disabled": "server_default"}.get(_THINKING.get(text, ""), value)
+        return key.replace("enable_thinking", "thinking_mode"), mode
+    if name == "qwen_chat_thinking_mode":
+        return key, _THINKING.get(text, value)
+    if name in ("qwen_chat_temperature", "minimax_temperature") and text in ("none", "off", "null"):
+        return key, -1.0
+    return key, value
 
 
 def translated(values: Mapping[str, Any], origin: str, problems: list[str]) -> dict[str, Any]:
@@ -172,7 +200,7 @@ def translated(values: Mapping[str, Any], origin: str, problems: list[str]) -> d
             if not is_blank(value) and value != shipped:
                 problems.append(f"{origin}: {key} has no effect here: {advice}")
             continue
-        new = RENAMED.get(key, key)
+        new, value = _respelt(RENAMED.get(key, key), value)
         if new == key:
             found[new] = value
         elif not is_blank(value):

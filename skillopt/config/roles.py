@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from skillopt.config import legacy
 from skillopt.config.history import Entry, History, canonical_backend, unavailable
 from skillopt.config.keys import ROLES, backend_key, setting_key
 from skillopt.config.layers import Layer
@@ -97,7 +98,10 @@ def unused_settings(history: History, parts: list[Part]) -> list[str]:
     return [
         f"{entry.origin}: {dotted} has no effect: {_backends(parts)}. Set model.backend or remove it."
         for dotted, entry in history.backend_entries()
-        if dotted not in used and entry.value != history.keys[dotted].default and entry.rank >= chosen
+        if dotted not in used
+        and entry.value != history.keys[dotted].default
+        and entry.rank >= chosen
+        and not legacy.came_with_the_base_file(dotted.removeprefix("model."), entry.value)
     ]
 
 

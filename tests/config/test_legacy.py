@@ -7,6 +7,7 @@ import pytest
 
 from skillopt.config.keys import common_keys
 from skillopt.config.legacy import BACKEND_NAMES, RENAMED, WITHOUT_EFFECT
+from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError
 from skillopt.models.base import BackendSpec, Setting
 from tests.config.conftest import SPECS, catalog_of, never_opened
@@ -179,3 +180,40 @@ def test_files_without_sections_are_refused_with_the_place_of_each_key(original)
 def test_a_flat_key_beside_sections(original):
     with pytest.raises(ConfigError, match=r"edit_budget: unknown.*did you mean optimizer\.learning_rate"):
         original(RUN + "edit_budget: 3\n", "model.backend=simulator")
+
+
+@pytest.mark.parametrize(
+    ("line", "setting", "value"),
+    [
+        ("qwen_chat_enable_thinking: true", "thinking_mode", "enabled"),
+        ("qwen_chat_enable_thinking: false", "thinking_mode", "server_default"),
+        ("target_qwen_chat_enable_thinking: true", "thinking_mode", "enabled"),
+        ("qwen_chat_thinking_mode: off", "thinking_mode", "disabled"),
+        ("qwen_chat_thinking_mode: disabled", "thinking_mode", "disabled"),
+        ("qwen_chat_thinking_mode: ''", "thinking_mode", "server_default"),
+        ("qwen_chat_temperature: none", "temperature", -1.0),
+        ("qwen_chat_temperature: 0.2", "temperature", 0.2),
+    ],
+)
+def test_old_spellings_of_the_real_qwen_backend(tmp_path, line, setting, value):
+    run_file = tmp_path / "config" / "run.yaml"
+    run_file.parent.mkdir()
+    run_file.write_text(
+        f"env: {{name: searchqa, split_mode: split_dir, split_dir: data}}\n"
+        f"model:\n  backend: qwen_chat\n  {line}\n",
+        encoding="utf-8",
+    )
+    assert load_run(run_file, [], {}).roles["target"].settings[setting] == value
+
+
+def test_the_original_base_file_runs_on_the_real_backends(tmp_path):
+    (tmp_path / "config" / "_base_").mkdir(parents=True)
+    (tmp_path / "config" / "_base_" / "default.yaml").write_text(
+        BASE["_base_/default.yaml"], encoding="utf-8"
+    )
+    run_file = tmp_path / "config" / "run.yaml"
+    run_file.write_text(RUN.replace("name: quiz", "name: searchqa"), encoding="utf-8")
+    resolved = load_run(run_file, [], {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"})
+    assert {role.backend for role in resolved.roles.values()} == {"openai_chat"}
+    assert {role.model for role in resolved.roles.values()} == {"gpt-5.5"}
+    assert resolved.roles["target"].settings["endpoint"] == "https://x.openai.azure.com"
