@@ -209,10 +209,14 @@ def parse_ratio(ratio: str) -> tuple[int, int, int]:
 
 
 def split_counts(total: int, weights: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Share `total` items by largest remainder; equal remainders go to the larger weight first."""
-    whole = sum(weights)
-    counts = [total * weight // whole for weight in weights]
-    order = sorted(range(3), key=lambda i: (total * weights[i] % whole, weights[i]), reverse=True)
+    """Share `total` items by largest remainder; equal remainders go to the larger weight first.
+
+    Remainders are floating-point numbers: that decides near-ties (2 items at 2:1:7 are 1, 0, 1),
+    and published splits were made so.
+    """
+    shares = [total * weight / sum(weights) for weight in weights]
+    counts = [int(share) for share in shares]
+    order = sorted(range(3), key=lambda i: (shares[i] - counts[i], weights[i]), reverse=True)
     for i in order[: total - sum(counts)]:
         counts[i] += 1
     return counts[0], counts[1], counts[2]

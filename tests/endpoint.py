@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import inspect
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,7 @@ class Call:
 
 @dataclass
 class Answer:
-    """What to send. `raw` is a body to send as it is; `drop` closes the connection instead."""
+    """What to send. `raw` is a body, `wire` a whole response to send as it is; `drop` closes instead."""
 
     text: str | None = "ok"
     status: int = 200
@@ -55,7 +56,9 @@ class Answer:
     error: str | dict[str, Any] | None = None
     headers: dict[str, str] = field(default_factory=dict)
     raw: str | None = None
+    wire: str | None = None
     drop: bool = False
+    close: bool = False
     delay: float = 0.0
 
     def content(self, model: str) -> bytes:
@@ -82,8 +85,12 @@ Rule = Callable[[Call], Answer | Awaitable[Answer]]
 class Endpoint:
     """The server. `calls` are all requests in the order they arrived, `peak` the most at once."""
 
-    def __init__(self, rule: Rule = lambda call: Answer(), port: int = 0) -> None:
+    def __init__(
+        self, rule: Rule = lambda call: Answer(), port: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.rule = rule
+        self.connections = 0
+        self._tls = tls
         self.calls: list[Call] = []
         self.live = 0
         self.peak = 0
@@ -92,14 +99,16 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._port}/v1"
 
     @property
     def prompts(self) -> list[str]:
         return [call.prompt for call in self.calls]
 
     async def __aenter__(self) -> "Endpoint":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=2**26)
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", self._port, limit=2**26, ssl=self._tls
+        )
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -114,6 +123,7 @@ class Endpoint:
         task = asyncio.current_task()
         assert task
         self._connections.add(task)
+        self.connections += 1
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -134,6 +144,10 @@ class Endpoint:
             answer = self._service(method, path)
         if answer.drop:
             return False
+        if answer.wire is not None:
+            writer.write(answer.wire.encode())
+            await writer.drain()
+            return not answer.close
         content = answer.content(json.loads(raw).get("model", "") if raw else "")
         lines = [
             f"HTTP/1.1 {answer.status} X",
@@ -143,7 +157,7 @@ class Endpoint:
         lines += [f"{name}: {value}" for name, value in answer.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode() + content)
         await writer.drain()
-        return True
+        return not answer.close
 
     async def _answer(self, call: Call) -> Answer:
         self.calls.append(call)

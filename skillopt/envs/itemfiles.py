@@ -66,7 +66,7 @@ def _whole(file: Path, text: str) -> list[tuple[str, Any]]:
         first = next((line for line in text.splitlines() if line.strip()), "")
         if isinstance(_try(first), dict):
             return _lines(file, text)
-        raise DataError(f"{file}: {_fault(text, 1, error)}") from error
+        raise DataError(_fault(file, text, 1, error)) from error
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = content["data"]
     if isinstance(content, dict) and content and all(isinstance(value, dict) for value in content.values()):
@@ -86,11 +86,11 @@ def _lines(file: Path, text: str) -> list[tuple[str, Any]]:
             try:
                 entries.append((f"{file}, line {number}", msgspec.json.decode(line)))
             except (msgspec.DecodeError, RecursionError) as error:
-                raise DataError(f"{file}: {_fault(line, number, error)}") from error
+                raise DataError(_fault(file, line, number, error)) from error
     return entries
 
 
-def _fault(text: str, first_line: int, error: Exception) -> str:
+def _fault(file: Path, text: str, first_line: int, error: Exception) -> str:
     """Say where JSON is broken, by line and column where that can be told."""
     import json
 
@@ -98,10 +98,10 @@ def _fault(text: str, first_line: int, error: Exception) -> str:
         json.loads(text)
     except json.JSONDecodeError as found:
         line = first_line + found.lineno - 1
-        return f"broken JSON in line {line}, column {found.colno}: {found.msg}."
+        return f"{file}, line {line}, column {found.colno}: broken JSON: {found.msg}."
     except RecursionError:
         pass
-    return f"JSON that cannot be used, from line {first_line}: {error}."
+    return f"{file}, line {first_line}: JSON that cannot be used: {error}."
 
 
 def _try(line: str) -> Any:

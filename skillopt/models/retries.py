@@ -11,7 +11,7 @@ from skillopt.models.base import CallError
 FIRST_WAIT = 1.0
 """Seconds: the longest wait after the first failure; it doubles with every further one."""
 
-ABOUT_EVERYTHING = frozenset({"http_401", "http_402", "http_403", "http_404", "insufficient_quota"})
+ABOUT_EVERYTHING = frozenset({"http_401", "http_402", "http_403", "http_404", "insufficient_quota", "tls"})
 """Codes of errors that say nothing about one request: the key, the account, the model, the address."""
 
 
@@ -32,14 +32,16 @@ class CallPolicy(msgspec.Struct, frozen=True, kw_only=True):
 def wait_before_next(error: CallError, attempt: int, policy: CallPolicy, draw: float) -> float | None:
     """Return how many seconds to wait after failed attempt `attempt` (from 1); None to give up.
 
-    Only transient errors are tried again, after a random time (`draw` in [0, 1)) below an
-    exponential limit, or after the time that the provider asks for and up to a second more.
+    Only transient errors are tried again: after the time that the provider asks for, if it does,
+    and a random time (`draw` in [0, 1)) below a limit that doubles. A provider that limits the rate
+    and does not say until when gets more time: calls of many processes may have to spread out.
     """
     if not error.transient or attempt >= policy.max_attempts or too_long(error, policy):
         return None
-    if error.retry_after is not None:
-        return error.retry_after + draw * FIRST_WAIT
-    return float(min(policy.max_wait, FIRST_WAIT * 2 ** (attempt - 1)) * draw)
+    limit = FIRST_WAIT * 2.0 ** (attempt - 1)
+    if error.code == "http_429" and error.retry_after is None:
+        limit *= 4
+    return min(policy.max_wait, (error.retry_after or 0.0) + draw * min(policy.max_wait, limit))
 
 
 def too_long(error: CallError, policy: CallPolicy) -> bool:

@@ -52,8 +52,8 @@ def lines_of(text: str) -> list[str]:
 
 def line_end(text: str) -> str:
     """Return the line end that a text uses first (a line feed when it has none)."""
-    at = text.find("\n")
-    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+    first = text.partition("\n")[0]
+    return "\r\n" if first.endswith("\r") else "\n"
 
 
 def clean_lines(content: str) -> list[str]:

@@ -45,9 +45,11 @@ def test_folder_with_one_file_and_with_items_json_among_others(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", '[{"id": "1"},', "broken JSON"),
-        ("a.jsonl", '{"id": "1"}\n{"id": ', "line 2: broken JSON"),
-        ("a.json", '{"id": "1"}\n{"id": ', "line 2: broken JSON"),
+        ("a.json", '[\n{"id": 1 2}]', "line 2, column 10: broken JSON"),
+        ("a.json", '[{"id": NaN}]', "line 1: JSON that cannot be used"),
+        ("a.json", "[" * 100_000, "line 1: JSON that cannot be used"),
+        ("a.jsonl", '{"id": "1"}\n{"id": ', "line 2, column 8: broken JSON"),
+        ("a.json", '{"id": "1"}\n{"id": ', "line 2, column 8: broken JSON"),
         ("a.json", "[1]", "entry 1: expected an object, found a number"),
         ("a.json", '[{"id": "1"}, "00af"]', "entry 2.*manifest.*materialised"),
         ("a.json", '"text"', "expected an array of items.*found a string"),

@@ -25,10 +25,16 @@ def test_other_errors_are_not_waited_for():
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "draw", "wait"), [(0.0, 0.5, 0.5), (3.0, 0.0, 3.0), (6.0, 0.5, 6.5), (6.1, 0.5, None)]
+    ("retry_after", "draw", "wait"),
+    [(0.0, 0.5, 0.5), (3.0, 0.0, 3.0), (3.0, 0.5, 3.5), (6.0, 0.5, 6.0), (6.1, 0.5, None)],
 )
 def test_the_time_a_provider_asks_for_is_waited(retry_after, draw, wait):
     assert wait_before_next(transient(retry_after), 1, POLICY, draw) == wait
+
+
+def test_a_limited_rate_is_given_more_time():
+    error = CallError("busy", transient=True, code="http_429")
+    assert [wait_before_next(error, attempt, POLICY, 0.5) for attempt in (1, 2)] == [2.0, 3.0]
 
 
 def dead_after(run, error, most=200):

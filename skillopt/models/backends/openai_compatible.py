@@ -1,14 +1,18 @@
 """Any Chat Completions endpoint: hosted providers, gateways, and local servers."""
 
+import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from skillopt import __version__
 from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
+from skillopt.models.backends._http import open_poster
 from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
 
 log = logging.getLogger(__name__)
@@ -30,50 +34,31 @@ class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):
 class OpenAICompatible:
     """A pool of connections to one endpoint."""
 
-    def __init__(self, model: str, settings: ChatSettings, key: str) -> None:
-        import httpx2
-
-        self._httpx = httpx2
+    def __init__(self, model: str, settings: ChatSettings, key: str, env: Mapping[str, str]) -> None:
         self._model = model
         self._settings = settings
         self._said_limit = False
         self._secrets = (key,) if key else ()
-        local = is_local(settings.base_url)
-        self._http = httpx2.AsyncClient(
-            headers={"Content-Type": "application/json"}
-            | ({"Authorization": f"Bearer {key}"} if key else {}),
-            timeout=httpx2.Timeout(
-                settings.timeout_seconds, connect=min(30.0, settings.timeout_seconds), pool=None
-            ),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
-            trust_env=not local,
-            verify=settings.base_url.startswith("https:"),
-        )
-        self._url = f"{settings.base_url.rstrip('/')}/chat/completions"
+        headers = {"Content-Type": "application/json", "User-Agent": f"skillopt/{__version__}"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        url = f"{settings.base_url.rstrip('/')}/chat/completions"
+        self._poster = open_poster(url, headers, env, local=is_local(url))
 
     async def complete(self, request: Request) -> Reply:
         """Make one call, without retries; raises CallError."""
         body = msgspec.json.encode(self.payload(request))
-        httpx = self._httpx
+        limit = self._settings.timeout_seconds
         try:
-            response = await self._http.post(self._url, content=body)
-        except httpx.TimeoutException as error:
-            raise CallError(
-                self._say(f"no reply from the endpoint in time ({type(error).__name__})"),
-                kind="timeout",
-                transient=True,
-                code="timeout",
-            ) from error
-        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            raise CallError(self._say(f"base_url cannot be called: {error}"), code="bad_url") from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise CallError(
-                self._say(f"no connection, or it broke: {type(error).__name__}: {error}"),
-                transient=True,
-                code="connection",
-            ) from error
-        if response.status_code != 200:
-            raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
+            async with asyncio.timeout(limit) as waiting:
+                response = await self._poster.post(body)
+        except TimeoutError as error:
+            if not waiting.expired():
+                raise
+            message = f"no reply from the endpoint within {limit:g} s (timeout_seconds)"
+            raise CallError(message, kind="timeout", transient=True, code="timeout") from error
+        if response.status != 200:
+            raise _chat.status_error(response.status, response.headers, response.content, self._say)
         return _chat.read_reply(response.content, self._say)
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -109,7 +94,7 @@ class OpenAICompatible:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._poster.close()
 
     def _say(self, text: str) -> str:
         return _chat.redact(text, self._secrets)
@@ -130,13 +115,18 @@ def is_local(base_url: str) -> bool:
 def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     """Check the address, read the key, and connect lazily."""
     settings = msgspec.convert(role.settings, ChatSettings)
-    where = f"model.{role.role}_openai_compatible"
-    url = urlsplit(settings.base_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise ConfigError(f"{where}_base_url: expected http(s)://host/..., found {settings.base_url!r}")
+    _check_address(f"model.{role.role}_openai_compatible_base_url", settings.base_url)
+    return OpenAICompatible(role.model, settings, _read_key(role, settings, env), env)
+
+
+def _check_address(name: str, address: str) -> None:
+    url = urlsplit(address)
     if url.username or url.password:
-        raise ConfigError(f"{where}_base_url: holds a user or password; put the key into the environment")
-    return OpenAICompatible(role.model, settings, _read_key(role, settings, env))
+        raise ConfigError(f"{name}: holds a user or password; put the key into the environment")
+    if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
+        raise ConfigError(f"{name}: expected http(s)://host/path, found {address!r}")
+    if not re.fullmatch(r"[!-~]+", address):
+        raise ConfigError(f"{name}: expected printable ASCII without blanks, found {address!r}")
 
 
 def _read_key(role: RoleModel, settings: ChatSettings, env: Mapping[str, str]) -> str:
@@ -145,6 +135,8 @@ def _read_key(role: RoleModel, settings: ChatSettings, env: Mapping[str, str]) -
         names = [settings.api_key_env]
     for name in names:
         if key := env.get(name, "").strip():
+            if not re.fullmatch(r"[!-~]+", key):
+                raise ConfigError(f"{name}: a key holds printable ASCII without blanks; this one does not")
             return key
     if settings.api_key_env or not is_local(settings.base_url):
         raise ConfigError(
@@ -181,7 +173,7 @@ BACKEND = BackendSpec(
             name="timeout_seconds",
             type="float",
             default=300.0,
-            description="Longest silence of the endpoint during a call, in seconds.",
+            description="Longest time of one attempt, in seconds.",
             decides=False,
         ),
         Setting(

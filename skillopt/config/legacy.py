@@ -1,0 +1,137 @@
+"""Configurations written for the original project (microsoft/SkillOpt) load as they are.
+
+Keys that mean the same are renamed. A key that has no effect here is dropped while it is blank
+or has the value that project ships, and is an error that says what to do otherwise.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from skillopt.config.layers import Layer
+from skillopt.errors import ConfigError
+
+BACKEND_NAMES: Mapping[str, str] = {
+    "azure": "openai_chat",
+    "azure_openai": "openai_chat",
+    "azure-openai": "openai_chat",
+    "codex": "codex_exec",
+    "claude": "claude_chat",
+    "anthropic": "claude_chat",
+    "cursor": "cursor_exec",
+    "cursor_agent": "cursor_exec",
+    "copilot": "copilot_chat",
+    "copilot_cli": "copilot_chat",
+    "github_copilot": "copilot_chat",
+    "qwen": "qwen_chat",
+    "minimax": "minimax_chat",
+}
+"""What a high-level label or an alias of the original project stands for."""
+
+RENAMED: Mapping[str, str] = {
+    "env.analyst_workers": "gradient.analyst_workers",
+    "env.minibatch_size": "gradient.minibatch_size",
+    "env.merge_batch_size": "gradient.merge_batch_size",
+    "env.failure_only": "gradient.failure_only",
+    "env.edit_budget": "optimizer.learning_rate",
+    "optimizer.edit_budget": "optimizer.learning_rate",
+    "optimizer.min_edit_budget": "optimizer.min_learning_rate",
+    "env.seed": "train.seed",
+    "env.sel_env_num": "evaluation.sel_env_num",
+    "env.test_env_num": "evaluation.test_env_num",
+    "model.codex_path": "model.codex_exec_path",
+    "model.codex_cli_bin": "model.codex_exec_path",
+    "model.codex_bin": "model.codex_exec_path",
+    "model.sandbox": "model.codex_exec_sandbox",
+    "model.codex_sandbox": "model.codex_exec_sandbox",
+}
+
+_RESULTS = "results are written to results/<name of the run file>; remove it"
+WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
+    "env.split_output_dir": ("", "the split is made in memory, and its items are in plan.json; remove it"),
+    "env.out_root": ("", _RESULTS),
+    "train.out_root": ("", _RESULTS),
+    "gradient.max_analyst_rounds": (
+        None,
+        "the number of analyst calls follows from gradient.minibatch_size; remove it",
+    ),
+    "model.minimax_model": ("MiniMax-M3", "set model.optimizer or model.target"),
+    "model.copilot_chat_optimizer_model": ("", "set model.optimizer"),
+    "model.copilot_chat_target_model": ("", "set model.target"),
+    "model.codex_exec_full_auto": (False, "set model.codex_exec_sandbox"),
+    "model.codex_trace_to_optimizer": (
+        True,
+        "the trajectories of all agents are shown to the optimizer; remove it",
+    ),
+}
+"""Keys that nothing reads here: the value the original ships, and what to do about another one."""
+
+SHIPPED: Mapping[str, Any] = {
+    "azure_openai_api_version": "2024-12-01-preview",
+    "azure_openai_ad_scope": "https://cognitiveservices.azure.com/.default",
+    "minimax_temperature": "0.7",
+    "minimax_max_tokens": "8000",
+    "minimax_enable_thinking": "false",
+    "claude_code_exec_path": "claude",
+    "claude_code_exec_use_sdk": "auto",
+    "claude_code_exec_effort": "medium",
+    "claude_code_exec_max_thinking_tokens": 16384,
+}
+"""Settings of backends (for one role too) that the original's base file sets to other than blank."""
+
+TEXT_VALUES = frozenset({"minimax_temperature", "minimax_max_tokens", "minimax_enable_thinking"})
+"""Settings of backends that the original's base file writes as quoted text, whatever their type."""
+
+
+def refuse_flat(layer: Layer, sections: Mapping[str, Any]) -> None:
+    """Refuse the oldest form of that project's files, one without sections."""
+    keys = [key for key in layer.values if key.partition(".")[0] not in sections]
+    if keys and len(keys) == len(layer.values):
+        raise ConfigError(
+            f"{layer.origins[keys[0]]}: expected sections ({', '.join(sections)}), found only single "
+            f"keys such as {keys[0]}. Put each key under its section (docs/configuration.md lists them; "
+            "docs/from-the-original.md the old names), such as `train:` with `num_epochs: 4` below it."
+        )
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a value means "not set" in that project's files."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def without_role(name: str) -> str:
+    """Return a key of the section `model` without the role it is for."""
+    return name.removeprefix("optimizer_").removeprefix("target_")
+
+
+def is_shipped(name: str, value: Any) -> bool:
+    """Whether a backend's setting has the value of that project's base file."""
+    key = without_role(name)
+    return key in SHIPPED and SHIPPED[key] == value
+
+
+def known_backend(name: str) -> str:
+    """Return the backend of that project that a setting belongs to, "" for none."""
+    key = without_role(name)
+    names = {**BACKEND_NAMES, **{target: target for target in BACKEND_NAMES.values()}}
+    matching = [alias for alias in names if key.startswith(f"{alias}_")]
+    return names[max(matching, key=len)] if matching else ""
+
+
+def translated(values: Mapping[str, Any], origin: str, problems: list[str]) -> dict[str, Any]:
+    """Rename the keys of one layer and drop those without effect; what cannot be dropped is a problem.
+
+    When a layer has both spellings of a key, the one used here wins.
+    """
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if key in WITHOUT_EFFECT:
+            shipped, advice = WITHOUT_EFFECT[key]
+            if not is_blank(value) and value != shipped:
+                problems.append(f"{origin}: {key} has no effect here: {advice}")
+            continue
+        new = RENAMED.get(key, key)
+        if new == key:
+            found[new] = value
+        elif not is_blank(value):
+            found.setdefault(new, value)
+    return found

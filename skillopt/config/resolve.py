@@ -1,0 +1,92 @@
+"""From files, environment and command line to the settings of a run, all problems reported at once."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skillopt.config import legacy
+from skillopt.config.checks import combination_problems
+from skillopt.config.history import History, benchmark_of
+from skillopt.config.keys import ROLES, Catalog, common_keys, installed, sections
+from skillopt.config.layers import file_layers, override_layer, shown
+from skillopt.config.resolved import Resolved
+from skillopt.config.roles import (
+    Part,
+    add_environment,
+    environment_layer,
+    resolve_parts,
+    role_model,
+    undecisive,
+    unused_settings,
+)
+from skillopt.config.settings import Settings
+from skillopt.errors import ConfigError
+from skillopt.models.base import Role, RoleModel
+
+
+def load_run(
+    run_file: Path, overrides: Sequence[str], env: Mapping[str, str], catalog: Catalog | None = None
+) -> Resolved:
+    """Resolve a run: defaults < config.yaml < `_base_` chain < run file < environment < overrides.
+
+    `overrides` are texts `section.key=value`. Raises ConfigError naming every problem, one a line.
+    """
+    catalog = catalog or installed()
+    problems: list[str] = []
+    files = file_layers(run_file, problems)
+    for layer in files:
+        legacy.refuse_flat(layer, sections())
+    command_line = override_layer(overrides, problems)
+    history = History(catalog, benchmark_of([*files, command_line]))
+    history.problems += problems
+    for rank, layer in enumerate(files, 1):
+        history.add_layer(layer, rank, text=False)
+    environment_rank = len(files) + 1
+    history.add_layer(environment_layer(env), environment_rank, text=True)
+    history.add_layer(command_line, environment_rank + 1, text=True)
+    parts = resolve_parts(history)
+    for part in parts:
+        add_environment(history, part, env, environment_rank)
+    roles = {part.role: role_model(history, part) for part in parts}
+    if len(roles) == len(ROLES):
+        history.problems += unused_settings(history, parts)
+    history.problems += combination_problems(history)
+    if history.problems:
+        raise ConfigError(_report(run_file, history.problems))
+    return _resolved(history, parts, roles)
+
+
+def _report(run_file: Path, problems: Sequence[str]) -> str:
+    found = list(dict.fromkeys(problems))
+    if len(found) == 1:
+        return found[0]
+    return "\n".join([f"{shown(run_file)}: {len(found)} problems", *(f"  {problem}" for problem in found)])
+
+
+def _resolved(history: History, parts: Sequence[Part], roles: dict[Role, RoleModel]) -> Resolved:
+    nested: dict[str, dict[str, Any]] = {section: {} for section in sections()}
+    for key in common_keys().values():
+        nested[key.section][key.name] = history.last(key.dotted).value
+    own = {key.name: history.last(key.dotted).value for key in history.benchmark_keys.values()}
+    idle = [f"env.{key.name}" for key in history.benchmark_keys.values() if not key.decides]
+    for part in parts:
+        idle += undecisive(part)
+    return Resolved(
+        settings=msgspec.convert(nested, Settings),
+        env_settings=msgspec.to_builtins(own),
+        roles=roles,
+        origins=_origins(history),
+        undecisive=tuple(sorted(idle)),
+    )
+
+
+def _origins(history: History) -> dict[str, str]:
+    """Return where each value came from that is not the built-in default."""
+    last = {dotted: history.last(dotted) for dotted in history.keys}
+    return {
+        dotted: entry.origin
+        for dotted, entry in sorted(last.items())
+        if entry.origin and entry.value != history.keys[dotted].default
+    }

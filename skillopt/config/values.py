@@ -1,0 +1,118 @@
+"""Values of settings: what is expected, reading them from text, and checking them."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+import msgspec.inspect as mi
+
+T = TypeVar("T")
+
+INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_SHOWN = 60
+
+
+def parse_text(text: str, kind: Any) -> Any:
+    """Read a value from the command line or the environment by the type that its key has.
+
+    Text that is not of the type is returned as it is, for the check to refuse.
+    """
+    info = _plain(kind)
+    if isinstance(info, mi.BoolType):
+        return {"true": True, "false": False}.get(text, text)
+    if isinstance(info, mi.IntType):
+        return int(text) if INT.fullmatch(text) else text
+    if isinstance(info, mi.FloatType):
+        return float(text) if FLOAT.fullmatch(text) else text
+    if isinstance(info, mi.CollectionType | mi.VarTupleType):
+        return _parse_list(text)
+    return text
+
+
+def _parse_list(text: str) -> Any:
+    if not text.startswith("["):
+        return [part.strip() for part in text.split(",")]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def check_value(value: Any, kind: Any) -> tuple[Any, str]:
+    """Return the value as its type has it, and what is wrong with it ("" for nothing)."""
+    try:
+        return msgspec.convert(value, kind), ""
+    except msgspec.ValidationError:
+        return value, f"expected {expected(kind)}, found {found(value)}{_advice(value, kind)}"
+
+
+def expected(kind: Any) -> str:
+    """Say in words which values a type allows."""
+    info = mi.type_info(kind)
+    words = _words(_plain(kind))
+    allows_none = isinstance(_bare(info), mi.UnionType)
+    return f"{words} or nothing" if allows_none else words
+
+
+def found(value: Any) -> str:
+    """Show a value in a message, shortened."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a group of keys"
+    shown = json.dumps(value, ensure_ascii=False, default=str)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+
+
+def _advice(value: Any, kind: Any) -> str:
+    info = _plain(kind)
+    if isinstance(info, mi.StrType | mi.LiteralType) and isinstance(value, bool | int | float):
+        return " (put it in quotes)"
+    if isinstance(info, mi.LiteralType) and isinstance(value, str):
+        from difflib import get_close_matches
+
+        close = get_close_matches(value, [str(choice) for choice in info.values], 1)
+        return f"; did you mean {close[0]!r}?" if close and close[0] else ""
+    return ""
+
+
+def _bare(info: mi.Type) -> mi.Type:
+    return info.type if isinstance(info, mi.Metadata) else info
+
+
+def _plain(kind: Any) -> mi.Type:
+    """Return the type without its description and without None."""
+    info = _bare(mi.type_info(kind))
+    if isinstance(info, mi.UnionType):
+        info = next(_bare(part) for part in info.types if not isinstance(part, mi.NoneType))
+    return info
+
+
+def _words(info: mi.Type) -> str:
+    if isinstance(info, mi.BoolType):
+        return "true or false"
+    if isinstance(info, mi.IntType):
+        return f"a whole number{_bounds(info)}"
+    if isinstance(info, mi.FloatType):
+        return f"a number{_bounds(info)}"
+    if isinstance(info, mi.LiteralType):
+        choices = [str(choice) or "blank" for choice in info.values]
+        return f"one of {', '.join(choices)}"
+    if isinstance(info, mi.CollectionType | mi.VarTupleType):
+        return "a list of text" if isinstance(_bare(info.item_type), mi.StrType) else "a list"
+    return "text"
+
+
+def _bounds(info: mi.IntType | mi.FloatType) -> str:
+    parts = []
+    if info.ge is not None:
+        parts.append(f"{info.ge:g} or more")
+    if info.gt is not None:
+        parts.append(f"more than {info.gt:g}")
+    if info.le is not None:
+        parts.append(f"{info.le:g} or less")
+    if info.lt is not None:
+        parts.append(f"less than {info.lt:g}")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,228 @@
+import asyncio
+import shutil
+import ssl
+import subprocess
+
+import pytest
+from clients import KEY
+from endpoint import Answer, Endpoint
+
+from skillopt.models.backends._http import Direct, Proxied, open_poster
+from skillopt.models.base import CallError
+
+BODY = b'{"model": "m", "messages": []}'
+
+
+def post(answer, times=1, poster=Direct, **options):
+    async def main():
+        async with Endpoint(answer if callable(answer) else lambda call: answer, **options) as endpoint:
+            connection = poster(f"{endpoint.url}/chat/completions", {"X-A": "b"})
+            try:
+                responses = [await connection.post(BODY) for _ in range(times)]
+            finally:
+                await connection.close()
+        return responses[-1], endpoint
+
+    return asyncio.run(main())
+
+
+def test_a_request_is_whole():
+    response, endpoint = post(Answer(text="hi", headers={"X-C": " d "}))
+    (call,) = endpoint.calls
+    assert (call.path, call.raw, call.headers["x-a"]) == ("/v1/chat/completions", BODY, "b")
+    assert call.headers["host"] == endpoint.url.removeprefix("http://").removesuffix("/v1")
+    assert (response.status, response.headers["x-c"]) == (200, "d")
+    assert b'"hi"' in response.content
+
+
+@pytest.mark.parametrize(
+    ("wire", "close", "content"),
+    [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", False, b"abc"),
+        ("HTTP/1.1 200\r\ncontent-length:0\r\n\r\n", False, b""),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n",
+            False,
+            b"abc0123456789",
+        ),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n", False, b"a"),
+        ("HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", False, b"a"),
+        ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na", False, b"a"),
+        ("HTTP/1.0 200 OK\r\n\r\nuntil the end", True, b"until the end"),
+        ("HTTP/1.1 200 OK\r\n\r\nuntil the end", True, b"until the end"),
+        ("HTTP/1.1 204 No Content\r\n\r\n", False, b""),
+    ],
+)
+def test_bodies_of_all_framings_are_read(wire, close, content):
+    response, _ = post(Answer(wire=wire, close=close), times=2)
+    assert response.content == content
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc",
+        "HTTP/1.1 OK\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        "HTTP/1.1 200 OK\r\nX: " + "x" * 300_000 + "\r\n\r\n",
+    ],
+)
+def test_broken_responses_are_connection_errors(wire):
+    with pytest.raises(CallError) as caught:
+        post(Answer(wire=wire, close=True))
+    assert (caught.value.code, caught.value.transient) == ("connection", True)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_large_body_is_sent_and_read():
+    text = "x" * 3_000_000
+    response, _ = post(Answer(text=text))
+    assert text.encode() in response.content
+
+
+def test_connections_are_used_again():
+    _, endpoint = post(Answer(), times=5)
+    assert endpoint.connections == 1
+
+
+def test_a_connection_that_the_other_side_closed_is_not_used_again():
+    closing = Answer(headers={"Connection": "close"}, close=True)
+    _, endpoint = post(closing, times=3)
+    assert endpoint.connections == len(endpoint.calls) == 3
+
+
+def test_a_connection_closed_while_idle_is_replaced():
+    async def main():
+        async with Endpoint(lambda call: Answer(close=True)) as endpoint:
+            direct = Direct(f"{endpoint.url}/chat/completions", {})
+            for _ in range(3):
+                await direct.post(BODY)
+                while not direct._idle[0][0].at_eof():  # until the end of the stream has arrived
+                    await asyncio.sleep(0)
+            await direct.close()
+        assert endpoint.connections == 3
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_call_leaves_no_connection_behind():
+    async def main():
+        arrived = asyncio.Event()
+
+        async def rule(call):
+            if call.number == 1:
+                arrived.set()
+                await asyncio.Event().wait()
+            return Answer(text="second")
+
+        async with Endpoint(rule) as endpoint:
+            direct = Direct(f"{endpoint.url}/chat/completions", {})
+            call = asyncio.create_task(direct.post(BODY))
+            await arrived.wait()
+            call.cancel()
+            await asyncio.wait([call])
+            assert b"second" in (await direct.post(BODY)).content
+            await direct.close()
+        assert endpoint.connections == 2
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://no-such-host.invalid"])
+def test_hosts_that_cannot_be_reached_are_named(url):
+    async def main():
+        with pytest.raises(CallError, match=f"no connection to {url.removeprefix('http://')}") as caught:
+            await Direct(f"{url}/v1/chat/completions", {"Authorization": KEY}).post(BODY)
+        assert caught.value.transient
+        assert KEY not in str(caught.value)
+
+    asyncio.run(main())
+
+
+def test_a_proxy_is_used_where_one_is_set(monkeypatch):
+    async def main():
+        async with Endpoint(lambda call: Answer(text=call.path)) as proxy:
+            address = proxy.url.removesuffix("/v1")
+            monkeypatch.setenv("HTTP_PROXY", address)
+            poster = open_poster(
+                "http://models.example/v1/chat/completions",
+                {"X-A": "b"},
+                {"HTTP_PROXY": address},
+                local=False,
+            )
+            response = await poster.post(BODY)
+            await poster.close()
+        assert isinstance(poster, Proxied)
+        assert b"http://models.example/v1/chat/completions" in response.content
+        assert (proxy.calls[0].raw, proxy.calls[0].headers["x-a"]) == (BODY, "b")
+
+    asyncio.run(main())
+
+
+def test_a_proxy_that_is_gone_is_a_connection_error(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+
+    async def main():
+        proxied = Proxied("http://models.example/v1/chat/completions", {})
+        with pytest.raises(CallError, match="proxy") as caught:
+            await proxied.post(BODY)
+        await proxied.close()
+        assert caught.value.transient
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("url", "env", "local"),
+    [
+        ("http://a/v1", {}, False),
+        ("http://a/v1", {"HTTPS_PROXY": "http://p"}, False),
+        ("https://a/v1", {"HTTP_PROXY": "http://p"}, False),
+        ("http://a/v1", {"HTTP_PROXY": "http://p"}, True),
+    ],
+)
+def test_without_a_proxy_for_it_an_address_is_called_directly(url, env, local):
+    assert isinstance(open_poster(url, {}, env, local=local), Direct)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"),
+            *("-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", folder / "key.pem", "-out", folder / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def served(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    return context
+
+
+def test_a_trusted_certificate_is_accepted(certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+    response, endpoint = post(Answer(text="hi"), times=2, tls=served(certificate))
+    assert b'"hi"' in response.content
+    assert endpoint.connections == 1
+
+
+def test_an_unknown_certificate_is_refused_for_good(certificate):
+    with pytest.raises(CallError, match=r"certificate of 127\.0\.0\.1 is not trusted") as caught:
+        post(Answer(), tls=served(certificate))
+    assert (caught.value.code, caught.value.transient) == ("tls", False)
