@@ -17,6 +17,7 @@ def read(out: bytes) -> Outcome:
     was said after the last tool call. Without any message the result itself is taken.
     """
     last: list[str] = []
+    spoke = False
     entries: list[str] = []
     model = ""
     result: dict[str, Any] | None = None
@@ -25,6 +26,7 @@ def read(out: bytes) -> Outcome:
         if kind == "system":
             model = text_of(event, "model") or model
         elif kind == "assistant":
+            spoke = True
             last.append("".join(text_of(part, "text") for part in objects_of(event, "message", "content")))
         elif kind == "tool_call":
             entries += [trace.said(text) for text in last if text.strip()] + _tool(event)
@@ -33,7 +35,7 @@ def read(out: bytes) -> Outcome:
             result = event
     if result is None:
         return Outcome(model=model, trace=(*entries, *(trace.said(text) for text in last)))
-    text, error = "".join(last) or text_of(result, "result"), ""
+    text, error = "".join(last) if spoke else text_of(result, "result"), ""
     if result.get("is_error") is True or text_of(result, "subtype").startswith("error"):
         text, error = "", text_of(result, "result") or text_of(result, "error") or "an error it does not name"
     return Outcome(text=text, error=error, complete=True, model=model, trace=tuple(entries))

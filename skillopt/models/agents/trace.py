@@ -10,6 +10,9 @@ from skillopt.redact import redact
 _ENTRY = 600
 """Characters of one entry; of a longer one the start and the end are kept."""
 
+_LOOKED_AT = 8 * _ENTRY
+"""Characters of its start and of its end that are looked at: a key on the edge is not in what is kept."""
+
 _WHOLE = 12_000
 """Characters of the whole account; of a longer one the middle entries are left out."""
 
@@ -38,6 +41,8 @@ def render(entries: Sequence[str], *, folders: Sequence[str], secrets: Sequence[
     """
     lines = []
     for number, entry in enumerate(entries, 1):
+        if len(entry) > 2 * _LOOKED_AT:
+            entry = f"{entry[:_LOOKED_AT]} [...] {entry[-_LOOKED_AT:]}"
         for folder in folders:
             entry = entry.replace(folder, "." if folder == folders[0] else "...")
         lines.append(f"[{number}] {_short(redact(entry, secrets))}")
