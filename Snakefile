@@ -10,6 +10,10 @@ from snakemake.utils import min_version
 min_version("9.25")
 
 
+# The image of `Dockerfile`; used only with `--software-deployment-method apptainer`.
+container: "docker://skillopt/skillopt:0.1.0"
+
+
 include: "rules/common.smk"
 include: "rules/setup.smk"
 include: "rules/baseline.smk"

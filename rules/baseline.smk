@@ -25,8 +25,8 @@ rule evaluate_initial:
         settings=deciding("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "{SKILLOPT} evaluate --config {input.config:q} --skill {input.skill:q} --split val"
-        " --label val/initial --store {STORE} --width {resources.api_calls}"
+        "skillopt evaluate --config {input.config:q} --skill {input.skill:q} --split val"
+        " --label val/initial --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"
 
 
@@ -45,5 +45,5 @@ rule gate_initial:
     params:
         settings=deciding("gate"),
     shell:
-        "{SKILLOPT} gate --config {input.config:q} --skill {input.skill:q} --rows {input.rows:q}"
+        "skillopt gate --config {input.config:q} --skill {input.skill:q} --rows {input.rows:q}"
         " --out {output:q} --log {log:q}"

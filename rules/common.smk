@@ -24,11 +24,12 @@ from skillopt.runs import Run
 # The engine builds its graph recursively: about three frames for each chained job.
 sys.setrecursionlimit(200_000)
 
-SKILLOPT = f"{shlex.quote(sys.executable)} -m skillopt"
-STORE = "results/.calls"
-
-# Phases stop when the process that started them is gone (kill -9 leaves them running otherwise).
-shell.prefix(f"export SKILLOPT_WATCH_PID={os.getpid()}; ")
+# Jobs find the `skillopt` of this environment even when it is not activated, and stop when the process
+# that started them is gone (kill -9 would leave them running).
+shell.prefix(
+    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    f" SKILLOPT_WATCH_PID={os.getpid()}; "
+)
 
 
 wildcard_constraints:
@@ -175,7 +176,7 @@ def print_tables():
     for name in _planned_runs():
         path = Path("results", name, "summary.json")
         if path.exists():
-            print("\n" + table(read_json(path, Summary)))
+            print(f"\n{table(read_json(path, Summary))}")
 
 
 def _planned_runs():

@@ -30,9 +30,9 @@ rule compare:
             int(wildcards.epoch)
         ),
     shell:
-        "{SKILLOPT} compare --config {input.config:q} --plan {input.plan:q} --epoch {wildcards.epoch}"
+        "skillopt compare --config {input.config:q} --plan {input.plan:q} --epoch {wildcards.epoch}"
         " --previous-skill {input.previous:q} --skill {input.current:q}"
-        " --label epoch_{wildcards.epoch} --store {STORE} --width {resources.api_calls}"
+        " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --previous {output.previous:q} --current {output.current:q} --out {output.pairs:q}"
         " --log {log:q}"
 
@@ -61,10 +61,10 @@ rule slow_update:
     params:
         settings=deciding("slow_update"),
     shell:
-        "{SKILLOPT} slow_update --config {input.config:q} --epoch {wildcards.epoch}"
+        "skillopt slow_update --config {input.config:q} --epoch {wildcards.epoch}"
         " --skill {input.skill:q} --previous-skill {input.previous_skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --gates {input.gates:q}"
-        " --patches {input.patches:q} --label epoch_{wildcards.epoch} --store {STORE}"
+        " --patches {input.patches:q} --label epoch_{wildcards.epoch}"
         " --width {resources.api_calls} --candidate {output.candidate:q} --out {output.record:q}"
         " --log {log:q}"
 
@@ -103,9 +103,9 @@ rule gate_slow_update:
     priority: 10
     localrule: True
     params:
-        settings=deciding("gate"),
+        settings=deciding("gate_slow_update"),
     shell:
-        "{SKILLOPT} gate --config {input.config:q} --skill {input.skill:q} --state {input.state:q}"
+        "skillopt gate --config {input.config:q} --skill {input.skill:q} --state {input.state:q}"
         " --slow-update {input.slow_update:q} --candidate {input.candidate:q} --rows {input.rows:q}"
         " --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"
 
@@ -132,8 +132,8 @@ rule meta_skill:
     params:
         settings=deciding("meta_skill"),
     shell:
-        "{SKILLOPT} meta_skill --config {input.config:q} --epoch {wildcards.epoch}"
+        "skillopt meta_skill --config {input.config:q} --epoch {wildcards.epoch}"
         " --previous-skill {input.previous_skill:q} --skill {input.skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --meta-skill {input.memory:q}"
-        " --label epoch_{wildcards.epoch} --store {STORE} --width {resources.api_calls}"
+        " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --out {output:q} --log {log:q}"

@@ -22,7 +22,7 @@ rule best_skill:
     params:
         settings=deciding("best_skill"),
     shell:
-        "{SKILLOPT} best_skill --config {input.config:q} --gates {input.gates:q} --last {input.last:q}"
+        "skillopt best_skill --config {input.config:q} --gates {input.gates:q} --last {input.last:q}"
         " --last-rows {input.last_rows:q} --out {output.skill:q} --record {output.record:q}"
         " --log {log:q}"
 
@@ -46,9 +46,9 @@ rule evaluate_split:
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
-        "{SKILLOPT} evaluate --config {input.config:q} --skill {input.skill:q}"
+        "skillopt evaluate --config {input.config:q} --skill {input.skill:q}"
         " --split {params.split} --same {input.same:q} --label {wildcards.evaluation}"
-        " --store {STORE} --width {resources.api_calls} --out {output.rows:q}"
+        " --width {resources.api_calls} --out {output.rows:q}"
         " --scores {output.scores:q} --log {log:q}"
 
 
@@ -64,7 +64,7 @@ rule history:
         "results/{run}/logs/history.log",
     localrule: True
     shell:
-        "{SKILLOPT} history --plan {input.plan:q} --out {output.json:q} --csv {output.csv:q}"
+        "skillopt history --plan {input.plan:q} --out {output.json:q} --csv {output.csv:q}"
         " --log {log:q}"
 
 
@@ -85,8 +85,6 @@ rule summary:
     log:
         "results/{run}/logs/summary.log",
     localrule: True
-    params:
-        run_folder="results/{run}",
     shell:
-        "{SKILLOPT} summary --run {params.run_folder:q} --last {input.last:q} --gate {input.gate:q}"
-        " --store {STORE} --out {output.summary:q} --calls {output.calls:q} --log {log:q}"
+        "skillopt summary --config {input.config:q} --last {input.last:q} --gate {input.gate:q}"
+        " --out {output.summary:q} --calls {output.calls:q} --log {log:q}"

@@ -18,7 +18,7 @@ rule config:
     params:
         resolved=lambda wildcards: run_of(wildcards.run).config,
     shell:
-        "{SKILLOPT} config --resolved {params.resolved:q} --out {output:q} --log {log:q}"
+        "skillopt config --resolved {params.resolved:q} --out {output:q} --log {log:q}"
 
 
 rule plan:
@@ -33,7 +33,7 @@ rule plan:
     params:
         plan=lambda wildcards: run_of(wildcards.run).plan_digest,
     shell:
-        "{SKILLOPT} plan --config {input.config:q} --out {output:q} --log {log:q}"
+        "skillopt plan --config {input.config:q} --out {output:q} --log {log:q}"
 
 
 rule initial_skill:
@@ -47,4 +47,4 @@ rule initial_skill:
         "results/{run}/logs/initial_skill.log",
     localrule: True
     shell:
-        "{SKILLOPT} initial_skill --config {input.config:q} --out {output:q} --log {log:q}"
+        "skillopt initial_skill --config {input.config:q} --out {output:q} --log {log:q}"

@@ -26,8 +26,8 @@ rule rollout:
         settings=deciding("rollout"),
         batch=lambda wildcards: run_of(wildcards.run).batch_digest(int(wildcards.step)),
     shell:
-        "{SKILLOPT} rollout --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
-        " --step {wildcards.step} --label {wildcards.step} --store {STORE}"
+        "skillopt rollout --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
+        " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -52,9 +52,9 @@ rule reflect:
     params:
         settings=deciding("reflect"),
     shell:
-        "{SKILLOPT} reflect --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
+        "skillopt reflect --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
-        " --step {wildcards.step} --label {wildcards.step} --store {STORE}"
+        " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -77,9 +77,9 @@ rule aggregate:
     params:
         settings=deciding("aggregate"),
     shell:
-        "{SKILLOPT} aggregate --config {input.config:q} --reflections {input.reflections:q}"
+        "skillopt aggregate --config {input.config:q} --reflections {input.reflections:q}"
         " --skill {input.skill:q} --meta-skill {input.meta_skill:q} --label {wildcards.step}"
-        " --store {STORE} --width {resources.api_calls} --out {output:q} --log {log:q}"
+        " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
 rule select:
@@ -104,9 +104,9 @@ rule select:
         settings=deciding("select"),
         budget=lambda wildcards: run_of(wildcards.run).edit_budget(int(wildcards.step)),
     shell:
-        "{SKILLOPT} select --config {input.config:q} --merged {input.merged:q} --skill {input.skill:q}"
+        "skillopt select --config {input.config:q} --merged {input.merged:q} --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
-        " --budget {params.budget} --step {wildcards.step} --label {wildcards.step} --store {STORE}"
+        " --budget {params.budget} --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -131,9 +131,9 @@ rule update:
     params:
         settings=deciding("update"),
     shell:
-        "{SKILLOPT} update --config {input.config:q} --patch {input.patch:q} --skill {input.skill:q}"
+        "skillopt update --config {input.config:q} --patch {input.patch:q} --skill {input.skill:q}"
         " --reflections {input.reflections:q} --state {input.state:q} --step {wildcards.step}"
-        " --label {wildcards.step} --store {STORE} --width {resources.api_calls}"
+        " --label {wildcards.step} --width {resources.api_calls}"
         " --candidate {output.candidate:q} --out {output.record:q} --log {log:q}"
 
 
@@ -157,9 +157,9 @@ rule evaluate:
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="{step}",
     shell:
-        "{SKILLOPT} evaluate --config {input.config:q} --skill {input.candidate:q} --split val"
+        "skillopt evaluate --config {input.config:q} --skill {input.candidate:q} --split val"
         " --update {input.update_record:q} --state {input.state:q} --label {params.label}"
-        " --store {STORE} --width {resources.api_calls} --out {output:q} --log {log:q}"
+        " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
 rule gate:
@@ -184,7 +184,7 @@ rule gate:
     params:
         settings=deciding("gate"),
     shell:
-        "{SKILLOPT} gate --config {input.config:q} --plan {input.plan:q} --step {wildcards.step}"
+        "skillopt gate --config {input.config:q} --plan {input.plan:q} --step {wildcards.step}"
         " --skill {input.skill:q} --state {input.state:q} --reflections {input.reflections:q}"
         " --patch {input.patch:q} --update {input.update_record:q} --candidate {input.candidate:q}"
         " --rows {input.rows:q} --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"

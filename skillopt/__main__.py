@@ -32,6 +32,7 @@ PHASES = {
 }
 TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
+    "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
     "init": "start a project: configuration and sample data in a folder",
 }

@@ -9,10 +9,12 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 
+from skillopt.config.resolved import Resolved
+from skillopt.config.settings import Env
 from skillopt.envs.base import Environment
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, read_entries
 from skillopt.errors import ConfigError, DataError
@@ -30,37 +32,6 @@ ALIASES: dict[str, SplitName] = {
     "valid_unseen": "test",
 }
 _LISTED = 5
-
-
-class DataSettings(Protocol):
-    """The settings of section `env` that say where items come from."""
-
-    @property
-    def split_mode(self) -> Literal["ratio", "split_dir"]: ...
-    @property
-    def split_ratio(self) -> str: ...
-    @property
-    def split_seed(self) -> int: ...
-    @property
-    def split_dir(self) -> str: ...
-    @property
-    def data_path(self) -> str: ...
-    @property
-    def limit(self) -> int: ...
-
-
-class RunSettings(Protocol):
-    """Settings that have a section `env`."""
-
-    @property
-    def env(self) -> DataSettings: ...
-
-
-class Configured(Protocol):
-    """A resolved configuration, as far as the data needs it."""
-
-    @property
-    def settings(self) -> RunSettings: ...
 
 
 class Splits(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +102,7 @@ def _item(place: str, entry: dict[str, Any]) -> Item:
     return Item(id=id_, data=entry, task_type=task_type if isinstance(task_type, str) else "")
 
 
-def load_splits(resolved: Configured, environment: Environment) -> Splits:
+def load_splits(resolved: Resolved, environment: Environment) -> Splits:
     """Read and check the three splits of a run.
 
     Raises DataError, before anything is paid for, when a split is missing or empty, an id occurs
@@ -148,7 +119,7 @@ def load_splits(resolved: Configured, environment: Environment) -> Splits:
     )
 
 
-def _read_folders(settings: DataSettings, environment: Environment) -> Splits:
+def _read_folders(settings: Env, environment: Environment) -> Splits:
     folder = Path(settings.split_dir)
     if not settings.split_dir or not folder.is_dir():
         raise DataError(
@@ -170,7 +141,7 @@ def _read_folders(settings: DataSettings, environment: Environment) -> Splits:
     )
 
 
-def _read_and_draw(settings: DataSettings, environment: Environment) -> Splits:
+def _read_and_draw(settings: Env, environment: Environment) -> Splits:
     path = Path(settings.data_path)
     if not settings.data_path or not path.exists():
         raise DataError(

@@ -376,13 +376,16 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     dropped: tuple[str, ...] = ()
 
 
+SlowUpdateAction = Literal[
+    "prepare_region", "candidate", "inject", "skip_no_content", "skip_no_pairs", "skip_too_long"
+]
+
+
 class SlowUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """`slow_update.json`."""
 
     epoch: int
-    action: Literal[
-        "prepare_region", "candidate", "inject", "skip_no_content", "skip_no_pairs", "skip_too_long"
-    ]
+    action: SlowUpdateAction
     reasoning: str = ""
     slow_update_content: str = ""
     candidate_sha256: str

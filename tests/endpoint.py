@@ -138,7 +138,7 @@ class Endpoint:
         method, path, _ = head[0].split(" ", 2)
         headers = {key.lower(): value.strip() for key, _, value in (line.partition(":") for line in head[1:])}
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
-        if method == "POST" and path.endswith("/chat/completions"):
+        if method == "POST" and path.partition("?")[0].endswith(("/chat/completions", "/responses")):
             answer = await self._answer(Call(len(self.calls) + 1, path, headers, raw))
         else:
             answer = self._service(method, path)

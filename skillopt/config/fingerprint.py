@@ -135,6 +135,8 @@ class SettingsByKey:
 
 
 def _decides(phase: str, key: str, values: SettingsByKey) -> bool:
+    if phase == "plan":  # made from all its settings, whether a later phase heeds them or not
+        return True
     condition = CONDITIONS.get((phase, key))
     return acts(key, values) and (condition is None or condition(values))
 

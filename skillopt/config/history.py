@@ -8,6 +8,7 @@ import msgspec
 
 from skillopt.config import legacy
 from skillopt.config.keys import (
+    ROLES,
     Catalog,
     Key,
     backend_keys,
@@ -58,9 +59,8 @@ class History:
 
     def backend_entries(self) -> Iterator[tuple[str, Entry]]:
         """Yield the keys of backends that have a value, with the entry that holds."""
-        common = common_keys()
         for dotted, entries in self._entries.items():
-            if entries and dotted.startswith("model.") and dotted not in common:
+            if entries and _is_of_backend(self.keys[dotted]):
                 yield dotted, entries[-1]
 
     def add_layer(self, added: Layer, rank: int, *, text: bool) -> None:
@@ -80,7 +80,7 @@ class History:
         if self._unsets(key, value):
             self._entries.pop(key.dotted, None)
             return
-        if isinstance(value, str) and (text or legacy.without_role(key.name) in legacy.TEXT_VALUES):
+        if isinstance(value, str) and (text or _is_of_backend(key)):
             value = parse_text(value, key.type)
         checked, problem = check_value("" if value is None and key.default == "" else value, key.type)
         if problem:
@@ -92,7 +92,7 @@ class History:
 
     def _unsets(self, key: Key, value: Any) -> bool:
         """Whether a blank takes back what lower layers say (backends, models)."""
-        return key.section == "model" and key.dotted not in _ALWAYS_SET and legacy.is_blank(value)
+        return (_is_of_backend(key) or key.dotted in _NAMES) and legacy.is_blank(value)
 
     def _without_secrets(self, added: Layer) -> dict[str, Any]:
         kept = {}
@@ -112,7 +112,7 @@ class History:
 
     def _secret_advice(self, dotted: str) -> str:
         name = dotted.rpartition(".")[2]
-        wanted = {name.upper()}
+        wanted = {name.upper() if SECRET.sub("", name) else f"<BACKEND>_{name.upper()}"}
         for role in ("optimizer", "target", ""):
             rest = name.removeprefix(f"{role}_") if role else name
             spec = self.catalog.backend(SECRET.sub("", rest)) if rest != name or not role else None
@@ -132,12 +132,11 @@ class History:
             found = find_backend_key(name, self.catalog)
             if found is not None and (found.role is None or found.role in found.spec.roles):
                 return setting_key(found.spec, found.setting, found.role)
-            missing = legacy.known_backend(name)
-            if missing and missing not in self.catalog.backends:
-                if not legacy.is_blank(value) and not legacy.is_shipped(name, value):
-                    self.problems.append(
-                        f"{origin}: {dotted} belongs to {unavailable(missing, self.catalog)}"
-                    )
+            former = legacy.known_backend(name)
+            if former and (legacy.is_blank(value) or legacy.is_shipped(name, value)):
+                return None
+            if former and former not in self.catalog.backends:
+                self.problems.append(f"{origin}: {dotted}: {unavailable(former, self.catalog)}")
                 return None
         if section != "env" or self.benchmark in self.catalog.environments:
             self.problems.append(f"{origin}: {self._unknown(section, name)}")
@@ -148,6 +147,7 @@ class History:
         if section not in sections():
             wanted = name or section
             home = next((dotted for dotted, known in names.items() if known == wanted), "")
+            home = legacy.FLAT_NAMES.get(wanted, home)
             hint = f"; did you mean {home}?" if home else nearest(section, sections())
             return f"{section}: unknown, expected one of the sections {', '.join(sections())}{hint}"
         if section == "model":
@@ -162,8 +162,14 @@ class History:
         return f"{section}.{name}: unknown setting{of}{hint}"
 
 
-_ALWAYS_SET = frozenset({"model.reasoning_effort", "model.rewrite_reasoning_effort"})
-"""Keys of the section `model` for which blank is a value."""
+_NAMES = frozenset(
+    {"model.backend", *(f"model.{role}" for role in ROLES), *(f"model.{role}_backend" for role in ROLES)}
+)
+
+
+def _is_of_backend(key: Key) -> bool:
+    """Whether a key is a backend's own: there, files may give numbers as text, and blank is "not set"."""
+    return key.section == "model" and key.dotted not in common_keys()
 
 
 def canonical_backend(catalog: Catalog, name: str) -> str:

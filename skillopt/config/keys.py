@@ -1,6 +1,7 @@
 """The keys that a run file may have: of all runs, of one benchmark, of one backend."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
@@ -84,7 +85,8 @@ def sections() -> dict[str, type[msgspec.Struct]]:
     return {field.name: field.type for field in msgspec.structs.fields(Settings)}
 
 
-def common_keys() -> dict[str, Key]:
+@cache
+def common_keys() -> Mapping[str, Key]:
     """Return the keys that all runs have, by their dotted name."""
     keys = [key for section, kind in sections().items() for key in _struct_keys(section, kind)]
     return {key.dotted: key for key in keys}

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from skillopt.config.keys import sections
+from skillopt.config import legacy
+from skillopt.config.keys import common_keys, sections
 from skillopt.config.yamlfile import read_yaml
 from skillopt.errors import ConfigError
 
@@ -62,7 +63,7 @@ def override_layer(overrides: Sequence[str], problems: list[str]) -> Layer:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return `; did you mean ...?` for the choice that is most like the word, "" when none is."""
-    close = difflib.get_close_matches(word, list(choices), 1, 0.6)
+    close = difflib.get_close_matches(word, list(choices), 1, 0.7)
     return f"; did you mean {close[0]}?" if close else ""
 
 
@@ -80,6 +81,7 @@ def _chain(path: Path, children: tuple[Path, ...]) -> list[tuple[Path, dict[str,
     if not isinstance(values, dict):
         raise ConfigError(f"{shown(path)}: expected sections ({', '.join(sections())}), found something else")
     base = values.pop(BASE, None)
+    legacy.refuse_flat(values, {key.name: key.dotted for key in common_keys().values()}, shown(path))
     if base is None:
         return [(path, values)]
     if not isinstance(base, str):

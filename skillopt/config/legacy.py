@@ -7,7 +7,6 @@ or has the value that project ships, and is an error that says what to do otherw
 from collections.abc import Mapping
 from typing import Any
 
-from skillopt.config.layers import Layer
 from skillopt.errors import ConfigError
 
 BACKEND_NAMES: Mapping[str, str] = {
@@ -24,6 +23,8 @@ BACKEND_NAMES: Mapping[str, str] = {
     "github_copilot": "copilot_chat",
     "qwen": "qwen_chat",
     "minimax": "minimax_chat",
+    "openai_compatible_chat": "openai_compatible",
+    "compat": "openai_compatible",
 }
 """What a high-level label or an alias of the original project stands for."""
 
@@ -78,19 +79,59 @@ SHIPPED: Mapping[str, Any] = {
 }
 """Settings of backends (for one role too) that the original's base file sets to other than blank."""
 
-TEXT_VALUES = frozenset({"minimax_temperature", "minimax_max_tokens", "minimax_enable_thinking"})
-"""Settings of backends that the original's base file writes as quoted text, whatever their type."""
+SETTINGS: Mapping[str, frozenset[str]] = {
+    "openai_chat": frozenset(
+        {"endpoint", "api_version", "api_key", "auth_mode", "ad_scope", "managed_identity_client_id"}
+    ),
+    "qwen_chat": frozenset(
+        {"base_url", "temperature", "timeout_seconds", "max_tokens", "enable_thinking", "thinking_mode"}
+    ),
+    "minimax_chat": frozenset({"region", "base_url", "temperature", "max_tokens", "enable_thinking"}),
+    "codex_exec": frozenset(
+        {
+            "path",
+            "sandbox",
+            "profile",
+            "reasoning_effort",
+            "use_sdk",
+            "network_access",
+            "web_search",
+            "approval_policy",
+        }
+    ),
+    "claude_code_exec": frozenset({"path", "profile", "use_sdk", "effort", "max_thinking_tokens"}),
+    "cursor_exec": frozenset({"path", "sandbox"}),
+    "copilot_exec": frozenset({"path", "home", "allow_all_tools"}),
+    "copilot_chat": frozenset({"timeout"}),
+}
+"""Settings of each backend in that project's files (for one role too)."""
 
 
-def refuse_flat(layer: Layer, sections: Mapping[str, Any]) -> None:
-    """Refuse the oldest form of that project's files, one without sections."""
-    keys = [key for key in layer.values if key.partition(".")[0] not in sections]
-    if keys and len(keys) == len(layer.values):
-        raise ConfigError(
-            f"{layer.origins[keys[0]]}: expected sections ({', '.join(sections)}), found only single "
-            f"keys such as {keys[0]}. Put each key under its section (docs/configuration.md lists them; "
-            "docs/from-the-original.md the old names), such as `train:` with `num_epochs: 4` below it."
-        )
+FLAT_NAMES: Mapping[str, str] = {
+    "backend": "model.backend",
+    "model_backend": "model.backend",
+    "optimizer_model": "model.optimizer",
+    "target_model": "model.target",
+    "edit_budget": "optimizer.learning_rate",
+    "min_edit_budget": "optimizer.min_learning_rate",
+    "env": "env.name",
+    "out_root": "env.out_root",
+}
+"""Names of files without sections that are not the last part of the key they stand for."""
+
+
+def refuse_flat(values: Mapping[Any, Any], homes: Mapping[str, str], origin: str) -> None:
+    """Refuse the oldest form of that project's files, one without sections; say where its keys go.
+
+    `homes` maps the name of a setting to its key with section.
+    """
+    if not values or any(value is None or isinstance(value, dict) for value in values.values()):
+        return
+    moves = [f"{name} -> {FLAT_NAMES.get(name) or homes.get(name, '?')}" for name in map(str, values)]
+    raise ConfigError(
+        f"{origin}: expected sections such as `train:` with `num_epochs: 4` below it, found only single "
+        f"keys. Put each under its section ({', '.join(moves)}); docs/from-the-original.md lists old names."
+    )
 
 
 def is_blank(value: Any) -> bool:
@@ -110,11 +151,13 @@ def is_shipped(name: str, value: Any) -> bool:
 
 
 def known_backend(name: str) -> str:
-    """Return the backend of that project that a setting belongs to, "" for none."""
+    """Return the backend that a setting of that project's files belongs to, "" for none."""
     key = without_role(name)
-    names = {**BACKEND_NAMES, **{target: target for target in BACKEND_NAMES.values()}}
-    matching = [alias for alias in names if key.startswith(f"{alias}_")]
-    return names[max(matching, key=len)] if matching else ""
+    names = {**BACKEND_NAMES, **{backend: backend for backend in SETTINGS}}
+    for alias, backend in names.items():
+        if key.removeprefix(f"{alias}_") in SETTINGS.get(backend, ()):
+            return backend
+    return ""
 
 
 def translated(values: Mapping[str, Any], origin: str, problems: list[str]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from skillopt.config import legacy
 from skillopt.config.checks import combination_problems
 from skillopt.config.history import History, benchmark_of
 from skillopt.config.keys import ROLES, Catalog, common_keys, installed, sections
@@ -36,8 +35,6 @@ def load_run(
     catalog = catalog or installed()
     problems: list[str] = []
     files = file_layers(run_file, problems)
-    for layer in files:
-        legacy.refuse_flat(layer, sections())
     command_line = override_layer(overrides, problems)
     history = History(catalog, benchmark_of([*files, command_line]))
     history.problems += problems

@@ -2,12 +2,10 @@
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 import msgspec.inspect as mi
-
-T = TypeVar("T")
 
 INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -51,7 +49,8 @@ def check_value(value: Any, kind: Any) -> tuple[Any, str]:
 def expected(kind: Any) -> str:
     """Say in words which values a type allows."""
     info = mi.type_info(kind)
-    words = _words(_plain(kind))
+    choices = _choices(kind)
+    words = f"one of {', '.join(str(c) or 'blank' for c in choices)}" if choices else _words(_plain(kind))
     allows_none = isinstance(_bare(info), mi.UnionType)
     return f"{words} or nothing" if allows_none else words
 
@@ -78,6 +77,13 @@ def _advice(value: Any, kind: Any) -> str:
     return ""
 
 
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """Return the choices of a type in the order of their definition, none for other types."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return next((found for part in get_args(kind) if (found := _choices(part))), ())
+
+
 def _bare(info: mi.Type) -> mi.Type:
     return info.type if isinstance(info, mi.Metadata) else info
 
@@ -97,9 +103,6 @@ def _words(info: mi.Type) -> str:
         return f"a whole number{_bounds(info)}"
     if isinstance(info, mi.FloatType):
         return f"a number{_bounds(info)}"
-    if isinstance(info, mi.LiteralType):
-        choices = [str(choice) or "blank" for choice in info.values]
-        return f"one of {', '.join(choices)}"
     if isinstance(info, mi.CollectionType | mi.VarTupleType):
         return "a list of text" if isinstance(_bare(info.item_type), mi.StrType) else "a list"
     return "text"

@@ -15,7 +15,7 @@ def read_yaml(path: Path) -> Any:
 
     The message holds nothing of the file's content, which may be a secret.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     try:
         return yaml.load(read_text(path), Loader=_loader())
@@ -37,7 +37,7 @@ def _loader() -> Any:
     """Return a safe loader with the scalars of YAML 1.2: no base 60, no octal, no dates."""
     import yaml
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+    class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers = {
             first: [
                 (tag, pattern)

@@ -44,6 +44,7 @@ class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings that a benchmark adds to the section `env`: subclass, one described field each.
 
     Fields are written `name: Annotated[int, msgspec.Meta(description="...", ge=1)] = 1`.
+    A field that decides no row (a cache, a width) says `extra={"decides": False}` in its Meta.
     """
 
 

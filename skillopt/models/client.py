@@ -13,7 +13,7 @@ from skillopt.errors import ConfigError, SkillOptError
 from skillopt.models.base import Backend, CallError, Reply, Request, RoleModel
 from skillopt.models.ledger import Ledger
 from skillopt.models.registry import backend_spec
-from skillopt.models.retries import CallPolicy, FailureRun, given_up, wait_before_next
+from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
 from skillopt.models.store import About, Store, key_maker, with_effort
 
 __all__ = ["CallPolicy", "Client", "open_client"]
@@ -65,6 +65,7 @@ class Client:
         self._backend: Backend | None = None
         self._simulated = "simulated" in backend_spec(role.backend).capabilities
         self._flights: dict[str, _Flight] = {}
+        self._pace = Pace()
         self._failures = FailureRun(policy.systemic_failures)
         self._dead: SkillOptError | None = None
 
@@ -108,12 +109,11 @@ class Client:
         flight = _Flight(key)
         self._flights[key] = flight
         flight.task = asyncio.create_task(self._make(request, flight))
-        flight.task.add_done_callback(lambda _: self._forget(flight))
+        flight.task.add_done_callback(lambda _: self._landed(flight))
         return flight
 
-    def _forget(self, flight: _Flight) -> None:
-        if self._flights.get(flight.key) is flight:
-            del self._flights[flight.key]
+    def _landed(self, flight: _Flight) -> None:
+        self._forget(flight)
         if not flight.task.cancelled():
             flight.task.exception()  # the callers may be gone: then nobody else looks at it
 
@@ -125,7 +125,11 @@ class Client:
             flight.callers -= 1
             if not flight.callers and not flight.on_wire:
                 flight.task.cancel()  # not paid for yet, and nobody wants it any more
-                self._flights.pop(flight.key, None)
+                self._forget(flight)
+
+    def _forget(self, flight: _Flight) -> None:
+        if self._flights.get(flight.key) is flight:
+            del self._flights[flight.key]
 
     async def _land(self) -> None:
         """Wait a little for the calls on the wire, which are paid for; drop the others."""
@@ -152,12 +156,15 @@ class Client:
         attempt = 0
         while True:
             attempt += 1
+            if pause := self._pace.wait():
+                await self._sleep(pause)
             backend = self._alive()
             started = time.monotonic()
             try:
                 reply = await self._attempt(backend, request, flight)
             except CallError as error:
                 self._ledger.failed(flight.key, self.role, error, time.monotonic() - started)
+                self._pace.failed(error, attempt)
                 wait = wait_before_next(error, attempt, self._policy, self._draw())
                 if wait is None or not flight.callers:
                     raise self._final(given_up(error, attempt, self._policy)) from error
@@ -200,6 +207,7 @@ class Client:
             label=self._ledger.label,
         )
         self._failures.success()
+        self._pace.answered()
         kept = self._store.put(key, reply, about)
         self._ledger.replied("made", key, self.role, reply)
         return kept

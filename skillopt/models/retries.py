@@ -1,7 +1,9 @@
 """When a failed call is made again, and when failures are the provider's and not the call's."""
 
 import re
+import time
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 
@@ -34,12 +36,13 @@ def wait_before_next(error: CallError, attempt: int, policy: CallPolicy, draw: f
 
     Only transient errors are tried again: after the time that the provider asks for, if it does,
     and a random time (`draw` in [0, 1)) below a limit that doubles. A provider that limits the rate
-    and does not say until when gets more time: calls of many processes may have to spread out.
+    and does not say until when, or refuses again then, gets more time: the calls of all processes
+    have to spread out.
     """
     if not error.transient or attempt >= policy.max_attempts or too_long(error, policy):
         return None
     limit = FIRST_WAIT * 2.0 ** (attempt - 1)
-    if error.code == "http_429" and error.retry_after is None:
+    if error.code == "http_429" and (attempt > 1 or error.retry_after is None):
         limit *= 4
     return min(policy.max_wait, (error.retry_after or 0.0) + draw * min(policy.max_wait, limit))
 
@@ -66,6 +69,42 @@ def given_up(error: CallError, attempt: int, policy: CallPolicy) -> CallError:
         retry_after=error.retry_after,
         code=error.code,
     )
+
+
+class Pace:
+    """Spreads calls over time once a provider limits their rate.
+
+    The time between two starts grows (at most once a second) when calls are refused for their rate
+    again after they waited, and shrinks with every answer. So processes that share a limit find
+    their share of it, and a single refusal slows nobody down.
+    """
+
+    FIRST, MOST = 0.2, 5.0
+    """Seconds between two starts: after the first growth, and at most."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._interval = 0.0
+        self._next = 0.0
+        self._may_grow = 0.0
+
+    def wait(self) -> float:
+        """Return the seconds to wait before a call may start; each asking takes one start."""
+        now = self._clock()
+        start = max(now, self._next)
+        self._next = start + self._interval
+        return start - now
+
+    def failed(self, error: CallError, attempt: int) -> None:
+        """An attempt failed."""
+        now = self._clock()
+        if error.code == "http_429" and attempt > 1 and now >= self._may_grow:
+            self._interval = min(max(self._interval * 2, self.FIRST), self.MOST)
+            self._may_grow = now + 1.0
+
+    def answered(self) -> None:
+        """A call was answered."""
+        self._interval = self._interval * 0.9 if self._interval > 0.01 else 0.0
 
 
 class FailureRun:

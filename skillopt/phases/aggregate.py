@@ -19,7 +19,17 @@ from skillopt.phases.reflect import MAX_ANSWER_TOKENS, read_memory
 from skillopt.phases.shapes import ChangesAnswer
 from skillopt.process import run_async
 from skillopt.prompting import render
-from skillopt.records import Merged, MergeNote, Patch, Reflections, Side, UpdateMode
+from skillopt.records import (
+    Candidate,
+    Edit,
+    Merged,
+    MergeNote,
+    Patch,
+    Reflections,
+    Side,
+    Suggestion,
+    UpdateMode,
+)
 
 MergeSide = Literal["failure", "success", "both"]
 
@@ -102,12 +112,8 @@ def concatenate(patches: Sequence[Patch], level: int) -> Patch:
 
 
 def _support(patch: Patch) -> int:
-    return max((change.support_count for change in changes(patch)), default=0)
-
-
-def changes(patch: Patch) -> tuple[msgspec.Struct, ...]:
-    """Return the changes of a patch, whatever their kind."""
-    return (*patch.edits, *patch.suggestions, *patch.candidates)
+    changes: tuple[Edit | Suggestion | Candidate, ...] = (*patch.edits, *patch.suggestions, *patch.candidates)
+    return max((change.support_count for change in changes), default=0)
 
 
 async def aggregate(reflections: Reflections, merger: Merger) -> Merged:

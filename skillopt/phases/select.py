@@ -58,10 +58,8 @@ class Chooser(msgspec.Struct, frozen=True, kw_only=True):
         if mode == "autonomous":
             return await self._ask_for_budget(available)
         if scheduled is None:
-            return Budget(
-                limit=None, reason=f"the schedule {self.settings.optimizer.lr_scheduler} has no limit"
-            )
-        return Budget(limit=scheduled, reason=f"{self.settings.optimizer.lr_scheduler} schedule")
+            return Budget(limit=None, reason="the schedule has no limit")
+        return Budget(limit=scheduled, reason="by the schedule")
 
     async def _ask_for_budget(self, available: Changes) -> Budget:
         situation = self.situation

@@ -18,7 +18,7 @@ from skillopt.phases.reflect import MAX_ANSWER_TOKENS
 from skillopt.phases.shapes import SlowUpdateAnswer
 from skillopt.process import run_async
 from skillopt.prompting import PairView, render
-from skillopt.records import Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate
+from skillopt.records import Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate, SlowUpdateAction
 from skillopt.skill import SkillDocument, sha256, with_slow_update
 
 
@@ -112,7 +112,7 @@ async def slow_update(
     text = with_slow_update(current, content) if content else current
     limit = settings.env.max_skill_chars
     too_long = bool(limit) and len(text) > limit
-    put_in = "candidate" if settings.optimizer.slow_update_gate_with_selection else "inject"
+    put_in: SlowUpdateAction = "candidate" if settings.optimizer.slow_update_gate_with_selection else "inject"
     record = SlowUpdate(
         epoch=epoch,
         action="skip_no_content" if text == current else "skip_too_long" if too_long else put_in,

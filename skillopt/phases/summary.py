@@ -196,7 +196,8 @@ def table(summary: Summary) -> str:
         *(["simulated: " + ", ".join(summary.simulated)] if summary.simulated else []),
         f"{'skill':<9}{'selection hard':>22}{'test hard':>22}{'test soft':>22}{'chars':>8}",
     ]
-    for name, skill in summary.skills.items():
+    for name in ("initial", "best", "last"):
+        skill = summary.skills[name]
         cells = (_cell(skill.selection, "hard"), _cell(skill.test, "hard"), _cell(skill.test, "soft"))
         lines.append(f"{name:<9}" + "".join(f"{cell:>22}" for cell in cells) + f"{skill.chars:>8}")
     for epoch in summary.epochs:
@@ -227,7 +228,7 @@ def _count(tokens: int | None) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt summary`."""
-    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run (read)")
+    parser.add_argument("--config", type=Path, required=True, help="config.json of a finished run (read)")
     parser.add_argument("--last", type=Path, required=True, help="skill at the end of training (read)")
     parser.add_argument("--gate", type=Path, required=True, help="the last gate.json of training (read)")
     parser.add_argument("--store", type=Path, default=Path("results/.calls"), help="call store (read)")
@@ -239,5 +240,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    write_json(args.out, summarise(args.run, args.last, read_json(args.gate, Gate)))
-    write_json(args.calls, read_ledger(args.store, args.run.name))
+    run = args.config.parent
+    write_json(args.out, summarise(run, args.last, read_json(args.gate, Gate)))
+    write_json(args.calls, read_ledger(args.store, run.name))

@@ -503,3 +503,25 @@ def test_a_key_reaches_neither_files_nor_messages(tmp_path, caplog):
     assert len(files) == 2
     for text in (message, caplog.text, *(path.read_text() for path in files)):
         assert KEY not in text
+
+
+def test_a_call_that_nobody_waits_for_any_more_is_never_made(tmp_path):
+    async def main():
+        arrived, go = asyncio.Event(), asyncio.Event()
+
+        async def rule(call):
+            arrived.set()
+            await go.wait()
+            return echo(call)
+
+        async with serving(tmp_path, rule, width=1) as (endpoint, client):
+            first, second = (asyncio.create_task(client.call(ask(text))) for text in ("first", "second"))
+            await arrived.wait()
+            second.cancel()
+            await asyncio.wait([second])
+            third = asyncio.create_task(client.call(ask("third")))
+            go.set()
+            await asyncio.gather(first, third)
+        assert endpoint.prompts == ["first", "third"]
+
+    asyncio.run(main())

@@ -1,7 +1,7 @@
 import pytest
 
 from skillopt.models.base import CallError
-from skillopt.models.retries import CallPolicy, FailureRun, wait_before_next
+from skillopt.models.retries import CallPolicy, FailureRun, Pace, wait_before_next
 
 POLICY = CallPolicy(max_attempts=5, max_wait=6.0, timeout=1.0, systemic_failures=3)
 
@@ -77,3 +77,49 @@ def test_a_lost_key_is_a_dead_provider_however_much_was_answered():
     for _ in range(1400):
         run.replayed()
     assert dead_after(run, CallError("no", code="http_401")) == 3
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+REFUSED = CallError("slow down", transient=True, code="http_429")
+
+
+def test_calls_are_not_paced_without_need():
+    pace = Pace(Clock())
+    pace.failed(REFUSED, 1)
+    pace.failed(transient(), 2)
+    assert [pace.wait() for _ in range(3)] == [0.0, 0.0, 0.0]
+
+
+def test_a_limited_rate_spreads_calls_over_time():
+    pace = Pace(clock := Clock())
+    for _ in range(16):  # all at once: one growth
+        pace.failed(REFUSED, 2)
+    assert [pace.wait() for _ in range(3)] == pytest.approx([0.0, 0.2, 0.4])
+    clock.now += 1.0
+    pace.failed(REFUSED, 3)
+    assert [pace.wait() for _ in range(3)] == pytest.approx([0.0, 0.4, 0.8])
+
+
+def test_answers_bring_the_rate_back():
+    pace = Pace(clock := Clock())
+    pace.failed(REFUSED, 2)
+    for _ in range(40):
+        pace.answered()
+    pace.wait()
+    clock.now += 0.001
+    assert [pace.wait() for _ in range(3)] == [0.0, 0.0, 0.0]
+
+
+def test_a_pace_has_a_lower_end():
+    pace = Pace(clock := Clock())
+    for _ in range(20):
+        pace.failed(REFUSED, 2)
+        clock.now += 1.0
+    assert [pace.wait() for _ in range(2)] == pytest.approx([0.0, Pace.MOST])

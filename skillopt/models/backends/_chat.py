@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from skillopt.models.base import CallError, FinishReason, Message, Reply, Tool, ToolCall
+from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
 from skillopt.records import Usage
 
 Say = Callable[[str], str]
@@ -64,6 +64,20 @@ class _Completion(msgspec.Struct):
     usage: _Usage | None = None
     model: str | None = None
     error: Any = None
+
+
+def payload(model: str, request: Request, limit: dict[str, int]) -> dict[str, Any]:
+    """Return the fields that every endpoint takes: messages in their order, so that its cache hits."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [message(entry) for entry in request.messages],
+        **limit,
+    }
+    if request.tools:
+        body["tools"] = [tool(entry) for entry in request.tools]
+        if request.tool_choice:
+            body["tool_choice"] = tool_choice(request.tool_choice)
+    return body
 
 
 def message(message: Message) -> dict[str, Any]:
@@ -122,7 +136,7 @@ def read_reply(content: bytes, say: Say) -> Reply:
         finish_reason=finish,
         tool_calls=calls,
         usage=_usage(completion.usage),
-        model=_clean(completion.model or ""),
+        model=clean(completion.model or ""),
     )
 
 
@@ -158,7 +172,8 @@ def redact(text: str, secrets: tuple[str, ...]) -> str:
         text = text.replace(secret, "[redacted]")
     text = re.sub(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 [redacted]", text)
     text = re.sub(r"(?i)\b(authorization|x-api-key|api[_-]key)\b(\W+)[\w.~+/=-]{8,}", r"\1\2[redacted]", text)
-    text = _clean(" ".join(text.split()))
+    text = re.sub(r"\beyJ[\w-]{8,}(\.[\w-]+)*", "[redacted]", text)
+    text = clean(" ".join(text.split()))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -203,7 +218,7 @@ def _text(message: _Message | None) -> str:
     content = message.content
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if isinstance(part.get("text"), str))
-    return _clean(content or message.refusal or "")
+    return clean(content or message.refusal or "")
 
 
 def _tool_calls(message: _Message | None) -> tuple[ToolCall, ...]:
@@ -215,9 +230,9 @@ def _tool_calls(message: _Message | None) -> tuple[ToolCall, ...]:
             arguments = json.dumps(arguments)
         calls.append(
             ToolCall(
-                id=_clean(call.id or f"call_{number}"),
-                name=_clean(function.name or ""),
-                arguments=_clean(arguments or "{}"),
+                id=clean(call.id or f"call_{number}"),
+                name=clean(function.name or ""),
+                arguments=clean(arguments or "{}"),
             )
         )
     return tuple(calls)
@@ -240,6 +255,6 @@ def _count(details: dict[str, Any] | None, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return text that can be written as UTF-8: half surrogate pairs become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -23,7 +23,10 @@ from skillopt.models.simulator.text import chance
 
 _PLACEHOLDER = re.compile(r"^.*\bnothing\b.*\blearned\b.*$", re.IGNORECASE | re.MULTILINE)
 _BUDGET = re.compile(r"^At most (\d+) changes", re.MULTILINE)
-_ERROR_RATE = {"failure": 0.4, "success": 0.5}
+_ERROR_RATE = {"failure": 0.3, "success": 0.4}
+_FEW, _SHARED = 3, 2  # among more attempts than a few, a cause must be shared
+_OWN_LIMIT = 5  # where the prompt sets none
+_PATIENCE = 2  # times a rule may be to blame before it is given up for the epoch
 _SILENT = 0.4  # share of the success analyses that find nothing to add
 
 
@@ -81,28 +84,32 @@ def _proposals(brief: Brief, skill: str, found: Counter[str], side: str, seed: s
     """What to change, most useful first, with now and then a mistake among it."""
     if side == "success" and chance("silent", seed) < _SILENT:
         return []
-    rejected = _rejected(brief)
+    tried, blamed = _rejected(brief)
     known = rules_of(skill)
-    proposals = _repairs(skill, seed) if side == "failure" else []
-    for rule, _ in found.most_common():
-        if rule not in known and rejected[rule] < 2:
-            proposals.append(Proposal(f"- {wordings.worded(rule, seed)}", cause=rule))
+    enough = _SHARED if len(brief.attempts("trajectory")) > _FEW else 1
+    missing = [
+        rule
+        for rule, count in found.most_common()
+        if count >= enough and rule not in known and blamed[rule] < _PATIENCE
+    ]
+    wrong = [line for line in body_lines(skill) if set(rules_in(line)) & set(HARMFUL)]
+    proposals = _changes(wrong if side == "failure" else [], missing, seed)
     if chance("error", seed) < _ERROR_RATE[side]:
-        mistake = _mistake(brief, set(known) | set(rejected), seed)
+        mistake = _mistake(brief, set(known) | set(tried), seed)
         proposals[1:1] = [mistake] if mistake else []
     limit = _BUDGET.search(brief.user)
-    return proposals[: int(limit.group(1))] if limit else proposals
+    return proposals[: int(limit.group(1)) if limit else _OWN_LIMIT]
 
 
-def _repairs(skill: str, seed: str) -> list[Proposal]:
-    """Replace or drop lines of the skill that lead astray."""
-    found = []
-    for line in body_lines(skill):
-        wrong = [rule for rule in rules_in(line) if rule in HARMFUL]
-        if wrong:
-            better = f"- {wordings.worded('short', seed)}" if chance("repair", seed, line) < 0.5 else ""
-            found.append(Proposal(better, instead_of=line, cause=wrong[0]))
-    return found
+def _changes(wrong: list[str], missing: list[str], seed: str) -> list[Proposal]:
+    """Replace lines that lead astray by what is missing, drop those left over, add the rest."""
+    replaced = [
+        Proposal(f"- {wordings.worded(rule, seed)}", instead_of=line, cause=rule)
+        for line, rule in zip(wrong, missing, strict=False)
+    ]
+    dropped = [Proposal("", instead_of=line, cause="misleading") for line in wrong[len(missing) :]]
+    added = [Proposal(f"- {wordings.worded(rule, seed)}", cause=rule) for rule in missing[len(wrong) :]]
+    return [*replaced, *dropped, *added]
 
 
 def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
@@ -118,13 +125,28 @@ def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
     return Proposal(f"- {pool[int(chance('mistake', seed) * len(pool))]}") if pool else None
 
 
-def _rejected(brief: Brief) -> Counter[str]:
-    """Count how often each rule was in a change that the gate turned down in this epoch."""
-    found: Counter[str] = Counter()
+def _rejected(brief: Brief) -> tuple[Counter[str], Counter[str]]:
+    """Count how often each rule was turned down in this epoch, and how often it is to blame.
+
+    Of several changes turned down together the best supported are the least likely culprits.
+    """
+    tried: Counter[str] = Counter()
+    blamed: Counter[str] = Counter()
     for block in brief.blocks:
-        if block.label == "tried" and "rejected" in block.before:
-            found.update({rule for change in changes_in(block.text) for rule in rules_of(said_by(change))})
-    return found
+        if block.label != "tried" or "rejected" not in block.before:
+            continue
+        changes = [(rules_of(said_by(change)), _support(change)) for change in changes_in(block.text)]
+        most = max(support for _, support in changes)
+        alike = all(support == most for _, support in changes)
+        for rules, support in changes:
+            tried.update(rules)
+            if alike or support < most:
+                blamed.update(rules)
+    return tried, blamed
+
+
+def _support(change: dict[str, Any]) -> int:
+    return int(change.get("support_count") or 0)
 
 
 def _in_shape(proposals: list[Proposal], skill: str, wanted: str, side: str) -> dict[str, Any]:
@@ -133,25 +155,26 @@ def _in_shape(proposals: list[Proposal], skill: str, wanted: str, side: str) -> 
     if '"revise_suggestions"' in wanted:
         return {
             "reasoning": reasoning,
-            "revise_suggestions": [_suggestion(proposal) for proposal in proposals],
+            "revise_suggestions": [entry for proposal in proposals for entry in _suggestions(proposal)],
         }
     if '"skill_candidates"' in wanted:
         return {"reasoning": reasoning, "skill_candidates": _candidates(skill, proposals)}
     return {"patch": {"reasoning": reasoning, "edits": _edits(skill, proposals)}}
 
 
-def _suggestion(proposal: Proposal) -> dict[str, str]:
-    if not proposal.text:
-        kind, instruction = "remove", f"Remove this line: {proposal.instead_of}"
-    else:
-        kind, instruction = "change" if proposal.instead_of else "add", proposal.text.removeprefix("- ")
+def _suggestions(proposal: Proposal) -> list[dict[str, str]]:
+    """Say a change in words: the removal of a line and an addition are two suggestions."""
+    found = []
+    if proposal.instead_of:
+        found.append(("remove", f"Remove this line: {proposal.instead_of}"))
+    if proposal.text:
+        found.append(("add", proposal.text.removeprefix("- ")))
+    title = proposal.cause.replace("_", " ") or "care"
     priority = "high" if proposal.cause in HELPFUL[:2] else "medium"
-    return {
-        "type": kind,
-        "title": proposal.cause.replace("_", " ") or "care",
-        "instruction": instruction,
-        "priority_hint": priority,
-    }
+    return [
+        {"type": kind, "title": title, "instruction": instruction, "priority_hint": priority}
+        for kind, instruction in found
+    ]
 
 
 def _candidates(skill: str, proposals: list[Proposal]) -> list[dict[str, str]]:

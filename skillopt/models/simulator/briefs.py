@@ -81,8 +81,15 @@ def _attempt(block: Block) -> Attempt:
 
 def changes_in(text: str) -> list[dict[str, Any]]:
     """Read the changes of a block, one JSON object a line."""
-    found = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    found = [_change(line) for line in text.splitlines() if line.startswith("{")]
     return [{key: value for key, value in change.items() if key != "index"} for change in found]
+
+
+def _change(line: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return {"op": "append", "target": "", "content": line}  # a reader takes it as plain words
 
 
 def said_by(change: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The simulated optimizer's other calls within a step: merge, rank, learning rate, rewrite, notes."""
 
 import re
+from collections import Counter
 from typing import Any
 
 from skillopt.models.simulator.briefs import Brief, body_lines, changes_in, join_lines, said_by
@@ -22,7 +23,10 @@ def merge(brief: Brief, wanted: str) -> dict[str, Any]:
         (name for name in ("revise_suggestions", "skill_candidates") if f'"{name}"' in wanted), "edits"
     )
     if key == "skill_candidates":
-        return {"reasoning": f"One document from {len(proposed)}.", key: _one_document(proposed)}
+        return {
+            "reasoning": f"One document from {len(proposed)}.",
+            key: _one_document(proposed, brief.first("skill")),
+        }
     merged = _without_contradictions(_joined(proposed))
     if key == "edits":
         _one_change_a_target(merged)
@@ -80,16 +84,23 @@ def _one_change_a_target(changes: list[Change]) -> None:
             taken.add(change["target"])
 
 
-def _one_document(candidates: list[Change]) -> list[Change]:
+def _one_document(candidates: list[Change], skill: str) -> list[Change]:
+    """Join documents line by line; among several, a new line must stand in two of them."""
     if not candidates:
         return []
-    found: dict[tuple[str, ...], str] = {}
+    first: dict[tuple[str, ...], str] = {}
+    support: Counter[tuple[str, ...]] = Counter()
     for candidate in candidates:
-        for line in candidate["new_skill"].splitlines():
-            meaning = tuple(sorted(rules_in(line))) or (line,)
-            found.setdefault(meaning, line)
+        lines = {
+            tuple(sorted(rules_in(line))) or (line,): line for line in candidate["new_skill"].splitlines()
+        }
+        support.update(lines.keys())
+        first = lines | first
+    old = set(body_lines(skill))
+    enough = 2 if len(candidates) > 2 else 1
+    kept = [line for meaning, line in first.items() if line in old or support[meaning] >= enough]
     summary = f"{len(candidates)} candidates combined"
-    return [{"title": "Combined", "new_skill": join_lines(found.values()), "change_summary": summary}]
+    return [{"title": "Combined", "new_skill": join_lines(kept), "change_summary": summary}]
 
 
 def rank(brief: Brief, seed: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _RIGHT_KIND, _WRONG_KIND = 3.0, -1.0
 _HEAD_INSIDE, _HEAD_NEAR = 0.7, 0.3
 _LENGTH, _USUAL_LENGTH = 0.07, 4
 _POSSESSIVE = 1.0
-_HABIT, _NAME = 3.0, 1.0
+_NAME = 2.0
 
 
 class Sentence(NamedTuple):
@@ -116,10 +116,12 @@ def _fit_of_kind(words: list[Token], span: Span, search: Search) -> float:
     if search.kind == "thing" and "kind" in search.rules:
         return _fit_of_thing(words, span, search.head)
     if search.kind not in search.rules:
-        return _HABIT if "name" in span.kinds else 0.0  # its habit: names first, whatever is asked
+        return _NAME if "name" in span.kinds else 0.0  # its habit: names first, whatever is asked
     score = _RIGHT_KIND if _KIND_OF_SPAN[search.kind] in span.kinds else _WRONG_KIND
     if search.kind == "place" and "name" in span.kinds:
         score += 2.0
+    if search.kind == "person" and "place" in span.kinds:
+        score -= 1.5
     if search.kind == "when":
         score += 0.4 * (span.last - span.first)  # the whole date rather than its month
     return score

@@ -10,6 +10,7 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d$")
 _DIGITS = re.compile(r"[£$€]?\d")
 _LEADING = frozenset({"the", "a", "an"})
 _JOINTS = frozenset({"of", "and", "or", "&", "al", "de", "von", "van", "for", "'s", "the", "bin", "ibn"})
+_PLACING = word_set("in at from near to into across through of toward around")
 _VERBS = word_set(
     """began begin came come found gave give go goes held includ led left lost make met put ran saw says sent
     set stood took use used won wrote written went grew knew built bought brought born"""
@@ -142,28 +143,13 @@ def _figure(words: list[Token], place: int, start: int) -> bool:
 
 def _kinds(words: list[Token], first: int, last: int) -> frozenset[str]:
     inside = words[first : last + 1]
-    kinds = set()
     if any(_YEAR.match(word.text) or _month(word) for word in inside) and all(map(_dated, inside)):
-        kinds.add("date")
-    elif _counted(inside[0]) and not _month(inside[-1]):
-        kinds.add("number")
+        return frozenset({"date"})
+    if _counted(inside[0]):
+        return frozenset({"number"})
     capitals = [word.text[0].isupper() for word in inside if word.lower not in _JOINTS]
-    if capitals and all(capitals) and (first > 0 or len(inside) > 1 or inside[0].lower not in FUNCTION_WORDS):
-        kinds.add("name")
-        before = words[first - 1].lower if first else ""
-        before = words[first - 2].lower if before == "the" and first > 1 else before
-        if before in {
-            "in",
-            "at",
-            "from",
-            "near",
-            "to",
-            "into",
-            "across",
-            "through",
-            "of",
-            "toward",
-            "around",
-        }:
-            kinds.add("place")
-    return frozenset(kinds)
+    if not capitals or not all(capitals) or inside[0].lower in FUNCTION_WORDS:
+        return frozenset()
+    before = words[first - 1].lower if first else ""
+    before = words[first - 2].lower if before == "the" and first > 1 else before
+    return frozenset({"name", "place"}) if before in _PLACING else frozenset({"name"})

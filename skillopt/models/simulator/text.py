@@ -33,6 +33,8 @@ MONTHS = word_set(
     """january february march april may june july august september october november
     december"""
 )
+_ENDINGS = ("'s", "’s", "ies", "ing", "ed", "es", "s", "ly", "e", "y")
+_LAST_LETTERS = frozenset("sgdye")
 
 
 class Token(NamedTuple):
@@ -47,7 +49,9 @@ class Token(NamedTuple):
 
 def stem(word: str) -> str:
     """Cut the commonest English endings, so that forms of a word meet."""
-    for ending in ("'s", "’s", "ies", "ing", "ed", "es", "s", "ly", "e", "y"):
+    if word[-1:] not in _LAST_LETTERS or len(word) < 4:
+        return word  # most words: this is the reader's hot loop
+    for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word

@@ -1,0 +1,242 @@
+"""OpenAI's models: from OpenAI, from Azure (key, Azure CLI login, managed identity), or compatible."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skillopt.models.backends import _azure, _chat, _endpoint, _responses
+from skillopt.models.backends._openai_access import (
+    AZURE_KEYS,
+    MODES,
+    OPENAI_KEYS,
+    RESPONSES_SINCE,
+    Access,
+    OpenAISettings,
+    access_of,
+    problems_of,
+    responses_only,
+)
+from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+_WITHOUT_EFFORT = ("gpt-3.5", "gpt-4", "chatgpt-")
+"""Starts of the names of models that do not reason, and refuse an effort."""
+
+
+class OpenAIChat:
+    """A pool of connections to one endpoint, called through the official package."""
+
+    def __init__(self, model: str, settings: OpenAISettings, access: Access, key: str) -> None:
+        self._model = model
+        self._access = access
+        self._wire_api = settings.wire_api
+        self._api_version = settings.api_version
+        self._limit = _endpoint.OutputLimit(settings.max_tokens)
+        self._key = key
+        self._tokens: _azure.Tokens | None = None
+        if access.mode in ("azure_cli", "managed_identity"):
+            client_id = settings.managed_identity_client_id
+            self._tokens = _azure.Tokens(access.mode, settings.ad_scope, client_id)
+        self._sdk = _sdk(access, settings.api_version, key, self._tokens)
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call, without retries; raises CallError."""
+        import httpx2
+        import openai
+
+        responses = self._takes_responses(request)
+        body = self.payload(request)
+        try:
+            response = await self._sdk.post(
+                "/responses" if responses else "/chat/completions",
+                body=body,
+                cast_to=httpx2.Response,
+                options={"headers": self._headers(), "security": {"bearer_auth": True}},
+            )
+        except openai.APIStatusError as error:
+            found = error.response
+            raise _chat.status_error(found.status_code, found.headers, found.content, self._say) from error
+        except openai.APIConnectionError as error:
+            raise _transport_error(error.__cause__ or error, self._access.url, self._say) from error
+        if response.status_code != 200:
+            raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
+        read = _responses.read_reply if responses else _chat.read_reply
+        return read(response.content, self._say)
+
+    def payload(self, request: Request) -> dict[str, Any]:
+        """Return the JSON body of a call."""
+        limit = self._limit(request)
+        effort = "" if self._model.lower().startswith(_WITHOUT_EFFORT) else request.reasoning_effort
+        if self._takes_responses(request):
+            return _responses.payload(self._model, request, limit, effort)
+        field = "max_completion_tokens" if self._access.native else "max_tokens"
+        body = _chat.payload(self._model, request, {field: limit})
+        return body | ({"reasoning_effort": effort} if effort else {})
+
+    def _headers(self) -> dict[str, Any]:
+        """Return the headers of a call: a local server without a key gets no login at all."""
+        import openai
+
+        return {} if self._access.azure or self._key else {"Authorization": openai.Omit()}
+
+    def _takes_responses(self, request: Request) -> bool:
+        """Tell which API a call needs: newer models think and use tools in the Responses API only."""
+        if self._wire_api != "auto":
+            return self._wire_api == "responses"
+        if responses_only(self._model):
+            return True
+        there = self._access.native and not (self._access.azure and self._api_version < RESPONSES_SINCE)
+        return there and bool(request.tools) and request.reasoning_effort not in ("", "none")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._sdk.close()
+
+    def _say(self, text: str) -> str:
+        secrets = (self._key,) if self._key else ()
+        return _chat.redact(text, (*secrets, *(self._tokens.secrets if self._tokens else ())))
+
+
+def _http_client(url: str) -> "httpx2.AsyncClient":
+    """Return a pool of connections without limits: the client above counts calls and seconds."""
+    import httpx2
+
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(None, connect=30.0),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
+        trust_env=not _endpoint.is_local(url),
+        verify=url.startswith("https:"),
+    )
+
+
+def _transport_error(error: BaseException, url: str, say: _chat.Say) -> CallError:
+    """Return the error of a call that got no response, or half of one."""
+    import ssl
+
+    import httpx2
+
+    name = type(error).__name__
+    if isinstance(error, httpx2.TimeoutException):
+        message = f"no reply from {url} in time ({name})"
+        return CallError(message, kind="timeout", transient=True, code="timeout")
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return CallError(say(f"the certificate of {url} is not trusted: {cause}"), code="tls")
+        cause = cause.__cause__ or cause.__context__
+    message = say(f"no connection to {url}, or it broke: {name}: {error}")
+    return CallError(message, transient=True, code="connection")
+
+
+def _sdk(access: Access, api_version: str, key: str, tokens: _azure.Tokens | None) -> "openai.AsyncOpenAI":
+    """Return the package's client: no retries and no time limits, which belong to the client above."""
+    import openai
+
+    http = _http_client(access.url)
+    headers = {"User-Agent": _endpoint.USER_AGENT}
+    if not access.azure:
+        return openai.AsyncOpenAI(
+            base_url=access.url,
+            api_key=key,
+            http_client=http,
+            max_retries=0,
+            timeout=http.timeout,
+            default_headers=headers,
+        )
+    return openai.AsyncAzureOpenAI(
+        azure_endpoint=access.url,
+        api_version=api_version,
+        api_key=key or None,
+        azure_ad_token_provider=tokens,
+        http_client=http,
+        max_retries=0,
+        timeout=http.timeout,
+        default_headers=headers,
+    )
+
+
+def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
+    """Check the address and the login, read the key, and connect lazily."""
+    _endpoint.refuse(check(role, env))
+    settings = _settings(role)
+    access = access_of(role, settings, env)
+    key = _endpoint.find_key(access.names, env) if access.by_key else ""
+    return OpenAIChat(role.model, settings, access, key)
+
+
+def check(role: RoleModel, env: Mapping[str, str]) -> list[str]:
+    """Say what is missing: an address, a key or a login."""
+    return problems_of(role, _settings(role), env)
+
+
+def _settings(role: RoleModel) -> OpenAISettings:
+    return _endpoint.read_settings(role, BACKEND.settings, OpenAISettings)
+
+
+BACKEND = BackendSpec(
+    name="openai_chat",
+    description="OpenAI; Azure OpenAI by key, Azure CLI login or managed identity; Azure's v1 endpoints.",
+    open=open_backend,
+    check=check,
+    aliases=("openai", "azure_openai", "azure-openai", "azure"),
+    default_model="gpt-5.5",
+    settings=(
+        Setting(
+            name="endpoint",
+            type="str",
+            default="",
+            description="Address of the Azure resource (https://<name>.openai.azure.com), or the base "
+            "address of another endpoint (auth_mode openai). Blank: OpenAI itself.",
+            decides=True,
+        ),
+        Setting(
+            name="auth_mode",
+            type="str",
+            default="auto",
+            description="How to get in: openai (a key; also openai_compatible, compat), or for Azure "
+            "api_key (also key), azure_cli (`az login`), managed_identity (also aad, azure_ad). auto: "
+            "openai without an endpoint; with one, Azure by key when there is one, else azure_cli.",
+            decides=False,
+            choices=("auto", *MODES),
+        ),
+        Setting(
+            name="api_version",
+            type="str",
+            default="2024-12-01-preview",
+            description="Version of Azure's API. The Responses API needs 2025-03-01-preview or later.",
+            decides=True,
+        ),
+        _endpoint.api_key_env_setting(
+            "OPTIMIZER_/TARGET_AZURE_OPENAI_API_KEY, then AZURE_OPENAI_API_KEY; for OpenAI itself "
+            "OPTIMIZER_/TARGET_OPENAI_API_KEY, then OPENAI_API_KEY"
+        ),
+        Setting(
+            name="ad_scope",
+            type="str",
+            default="https://cognitiveservices.azure.com/.default",
+            description="What an Azure login is asked for; other clouds have other scopes.",
+            decides=False,
+        ),
+        Setting(
+            name="managed_identity_client_id",
+            type="str",
+            default="",
+            description="Client id of a user-assigned managed identity. Blank: the machine's own.",
+            decides=False,
+        ),
+        Setting(
+            name="wire_api",
+            type="str",
+            default="auto",
+            description="Chat Completions (chat) or the Responses API (responses). auto: responses for "
+            "models that have no other, and for calls with tools and a reasoning effort.",
+            decides=True,
+            choices=("auto", "chat", "responses"),
+        ),
+        _endpoint.max_tokens_setting(),
+    ),
+    secrets=(*AZURE_KEYS, *OPENAI_KEYS),
+    capabilities=frozenset({"tools", "images", "usage"}),
+)
