@@ -142,24 +142,26 @@ class _Pipes:
 async def _end(process: asyncio.subprocess.Process, marker: bytes) -> None:
     """End the program and every process it left behind: first by request, then by force."""
     group = process.pid
-    if _signal_group(group, signal.SIGTERM):
-        await _gone(process, group)
+    if _signal_group(group, signal.SIGTERM) | _signal_strays(marker, signal.SIGTERM):
+        await _gone(process, group, marker)
         _signal_group(group, signal.SIGKILL)
     for _ in range(10):  # a stray may have started another one while it was looked for
-        found = strays(marker)
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not found:
+        if not _signal_strays(marker, signal.SIGKILL):
             break
         await asyncio.sleep(_EVERY)
     await process.wait()
 
 
-async def _gone(process: asyncio.subprocess.Process, group: int) -> None:
+async def _gone(process: asyncio.subprocess.Process, group: int, marker: bytes) -> None:
+    """Wait until the program and what it left behind have ended, but not for ever.
+
+    Where nobody reaps orphans (containers without an init process) an ended child still counts as
+    one of its group, but has no environment any more.
+    """
+    linux = Path("/proc/self/environ").exists()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_GRACE):
-            while process.returncode is None or _signal_group(group, 0):
+            while process.returncode is None or (strays(marker) if linux else _signal_group(group, 0)):
                 await asyncio.sleep(_EVERY)
 
 
@@ -170,6 +172,15 @@ def _signal_group(group: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):  # macOS says "not permitted" of ended processes
         return False
     return True
+
+
+def _signal_strays(marker: bytes, number: int) -> bool:
+    """Send a signal to all processes with the marker; tell whether there was one."""
+    found = strays(marker)
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+    return bool(found)
 
 
 def strays(marker: bytes) -> list[int]:
