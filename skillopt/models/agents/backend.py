@@ -131,7 +131,7 @@ class ProgramBackend:
     def _reply(self, request: Request, outcome: Outcome, place: Place) -> Reply:
         patterns = request.workspace.collect if request.workspace else ()
         collected = workspace.collect(place.work, patterns, self._secrets)
-        entries = [*outcome.trace, *(f"left behind: {path}" for path in collected.left)]
+        entries = [*trace.without_known(outcome.trace), *(f"left behind: {path}" for path in collected.left)]
         folders = (str(place.work), str(place.root))
         return Reply(
             text=_clean(mask_secrets(outcome.text, self._secrets)),

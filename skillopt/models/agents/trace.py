@@ -13,6 +13,9 @@ _ENTRY = 600
 _LOOKED_AT = 8 * _ENTRY
 """Characters of its start and of its end that are looked at: a key on the edge is not in what is kept."""
 
+_KNOWN = "got: (what it says)"
+_KNOWN_FILES = re.compile(r"\b(?:SKILL|ATTACHMENTS|task)\.md\b")
+
 _WHOLE = 12_000
 """Characters of the whole account; of a longer one the middle entries are left out."""
 
@@ -32,6 +35,28 @@ def used(tool: str, arguments: Any) -> str:
 def got(result: Any, *, failed: bool = False) -> str:
     """Return the entry for what came back."""
     return f"{'failed' if failed else 'got'}: {_plain(result).strip()}"
+
+
+def without_known(entries: Sequence[str]) -> list[str]:
+    """Return the entries without the contents of skill and task, which the reader has already.
+
+    Results are taken to come in the order of the calls.
+    """
+    left: list[str] = []
+    waiting: list[str] = []
+    for entry in entries:
+        if entry.startswith("used "):
+            waiting.append(_KNOWN if _reads_known_only(entry) else "")
+        elif entry.startswith(("got:", "failed:")) and waiting:
+            known = waiting.pop(0)
+            entry = known if known and entry.startswith("got:") else entry
+        left.append(entry)
+    return left
+
+
+def _reads_known_only(entry: str) -> bool:
+    parts = entry.split("&&")
+    return not re.search("[;|\n]", entry) and all(_KNOWN_FILES.search(part) for part in parts)
 
 
 def render(entries: Sequence[str], *, folders: Sequence[str], secrets: Sequence[str]) -> str:

@@ -290,3 +290,23 @@ def test_the_account_is_numbered_redacted_and_bounded():
 def test_effort_is_the_backends_own_else_the_requests_in_terms_of_the_program(own, asked, levels, sent):
     request = Request(messages=(), max_completion_tokens=1, reasoning_effort=asked)
     assert effort(own, request, levels) == sent
+
+
+def test_what_skill_and_task_say_is_not_repeated():
+    entries = [
+        trace.used("Read", {"file_path": "/w/.agents/skills/skillopt-target/SKILL.md"}),
+        trace.used("Read", {"file_path": "/w/task.md"}),
+        trace.got("the skill"),
+        trace.got("cannot", failed=True),
+        trace.used("shell", "cat SKILL.md && cat task.md"),
+        trace.got("both"),
+        trace.used("shell", "cat task.md && python solve.py"),
+        trace.got("42"),
+        trace.used("shell", "cat task.md | wc"),
+        trace.got("3"),
+        trace.said("got: nothing"),
+    ]
+    left = trace.without_known(entries)
+    results = [entry for entry in left if not entry.startswith("used")]
+    known = "got: (what it says)"
+    assert results == [known, "failed: cannot", known, "got: 42", "got: 3", "said: got: nothing"]
