@@ -59,6 +59,12 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
     "model.copilot_chat_optimizer_model": ("", "set model.optimizer"),
     "model.copilot_chat_target_model": ("", "set model.target"),
     "model.codex_exec_full_auto": (False, "set model.codex_exec_sandbox"),
+    "model.codex_exec_use_sdk": ("auto", "Codex is used through its command line; remove it"),
+    "model.claude_code_exec_use_sdk": ("auto", "Claude Code is used through its command line; remove it"),
+    "model.copilot_exec_allow_all_tools": (
+        False,
+        "the tools that a task needs are allowed, and no others are there; remove it",
+    ),
     "model.codex_trace_to_optimizer": (
         True,
         "the trajectories of all agents are shown to the optimizer; remove it",
@@ -73,7 +79,6 @@ SHIPPED: Mapping[str, Any] = {
     "minimax_max_tokens": "8000",
     "minimax_enable_thinking": "false",
     "claude_code_exec_path": "claude",
-    "claude_code_exec_use_sdk": "auto",
     "claude_code_exec_effort": "medium",
     "claude_code_exec_max_thinking_tokens": 16384,
 }

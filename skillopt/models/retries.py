@@ -13,8 +13,13 @@ from skillopt.models.base import CallError
 FIRST_WAIT = 1.0
 """Seconds: the longest wait after the first failure; it doubles with every further one."""
 
-ABOUT_EVERYTHING = frozenset({"http_401", "http_402", "http_403", "http_404", "insufficient_quota", "tls"})
-"""Codes of errors that say nothing about one request: the key, the account, the model, the address."""
+ABOUT_EVERYTHING = frozenset(
+    {
+        *("http_401", "http_402", "http_403", "http_404", "insufficient_quota", "tls"),
+        *("binary_missing", "binary_unusable", "not_logged_in", "unknown_model"),
+    }
+)
+"""Codes of errors that say nothing about one request: key, account, model, address, program."""
 
 
 class CallPolicy(msgspec.Struct, frozen=True, kw_only=True):

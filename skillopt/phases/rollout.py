@@ -21,7 +21,7 @@ from skillopt.models.registry import backend_spec
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.process import run_async
 from skillopt.progress import Progress
-from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Usage
+from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Turn, Usage
 from skillopt.skill import visible
 
 log = logging.getLogger(__name__)
@@ -55,6 +55,7 @@ class _Talk:
         self._workspace = workspace
         self.usage = Usage()
         self.seconds = 0.0
+        self.traces: list[str] = []
 
     async def __call__(
         self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
@@ -67,6 +68,8 @@ class _Talk:
             workspace=self._workspace,
         )
         reply = await self._client.call(request)
+        if reply.trace:
+            self.traces.append(reply.trace)
         self.usage += reply.usage
         self.seconds += reply.seconds
         return reply
@@ -116,11 +119,17 @@ async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> 
         turns=attempt.turns,
         usage=talk.usage,
         seconds=round(talk.seconds, 3),
-        trajectory=attempt.trajectory,
+        trajectory=(*attempt.trajectory, *_what_was_done(talk.traces)),
         reason=attempt.reason,
         error=attempt.error,
         extra=attempt.extra,
     )
+
+
+def _what_was_done(traces: Sequence[str]) -> tuple[Turn, ...]:
+    """Return what an agent did for each of its replies, as it tells: part of what reflection reads."""
+    runs = [f"run {number}:\n{trace}" if len(traces) > 1 else trace for number, trace in enumerate(traces, 1)]
+    return tuple(Turn(role="note", content=f"what the agent did\n{run}") for run in runs)
 
 
 def _unscored(status: Status, kind: str, message: str) -> Attempt:

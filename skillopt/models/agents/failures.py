@@ -1,0 +1,112 @@
+"""What went wrong, in the terms of the call layer, from what a program says about it."""
+
+import re
+
+import msgspec
+
+from skillopt.models.base import CallError
+from skillopt.redact import one_line
+
+_SHOWN = 300
+"""Characters of a program's message that are shown."""
+
+_QUOTA = re.compile(
+    r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded|exceeded your [\w ]*quota"
+    r"|out of (?:credits|premium requests)|billing (?:hard )?limit|(?:weekly|session|5-hour) limit",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]*\blogin\b|log in (?:again|first|to)"
+    r"|invalid (?:api|x-api)[ -]?key|invalid_api_key|incorrect api key"
+    r"|authentication[_ ](?:error|failed|required)"
+    r"|unauthori[sz]ed|no authentication|bad credentials|(?:oauth )?token (?:has |is )?expired"
+    r"|(?:status|http|error|code)\W{0,3}40[13]\b",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"(?:unknown|invalid|unsupported|unrecogni[sz]ed|unavailable) model|model_not_found"
+    r"|issue with the selected model|\bmodel\b[^.\n]{0,80}?"
+    r"(?:not found|does not exist|not supported|isn't supported|not available|unavailable|is invalid)",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"rate[ _-]?limit|too many requests|overloaded|internal server error|service unavailable|bad gateway"
+    r"|gateway time-?out|temporarily|try again later|stream (?:disconnected|error)"
+    r"|socket hang up|fetch failed"
+    r"|connection (?:reset|closed|error|refused|timed out)|network error|timed out"
+    r"|\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EPIPE)\b"
+    r"|(?:status|http|error|code)\W{0,3}(?:408|409|429|5\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user is told about a program: its name, how to get it, how to log in, where the model is set."""
+
+    program: str
+    install: str
+    login: str
+    path_setting: str
+    model_setting: str
+
+
+def binary_missing(advice: Advice, binary: str) -> CallError:
+    """Return the error of a program that is not there."""
+    return CallError(missing_text(advice, binary), code="binary_missing")
+
+
+def missing_text(advice: Advice, binary: str) -> str:
+    """Say that a program is not there, and what to do."""
+    return (
+        f"{advice.program}: no program {binary!r} found. Install it ({advice.install}), or set "
+        f"{advice.path_setting} to where it is."
+    )
+
+
+def not_started(advice: Advice, problem: str, secrets: tuple[str, ...]) -> CallError:
+    """Return the error of a program that is there and cannot be run."""
+    shown = one_line(problem, _SHOWN, secrets)
+    return CallError(
+        f"{advice.program} cannot be started: {shown}. Reinstall it ({advice.install}), or correct "
+        f"{advice.path_setting}.",
+        code="binary_unusable",
+    )
+
+
+def too_long(advice: Advice, seconds: float, last: str) -> CallError:
+    """Return the error of a program that was ended after its time; `last` is what it did last."""
+    doing = f"; the last it did: {last}" if last else ""
+    return CallError(
+        f"{advice.program} did not end within {seconds:g} s{doing}",
+        kind="timeout",
+        transient=True,
+        code="timeout",
+    )
+
+
+def too_much(advice: Advice, problem: str) -> CallError:
+    """Return the error of a program that was ended because of what it printed."""
+    return CallError(f"{advice.program} was stopped: {problem}", code="output_limit")
+
+
+def empty(advice: Advice, *, again: bool) -> CallError:
+    """Return the error of a run without a final message; the second one is no longer tried again."""
+    message = f"{advice.program} ended without a final message"
+    return CallError(f"{message}, twice" if again else message, transient=not again, code="empty_reply")
+
+
+def failed(advice: Advice, said: str, exit_code: int, secrets: tuple[str, ...]) -> CallError:
+    """Return the error of a program that failed, by what it `said`."""
+    shown = one_line(said, _SHOWN, secrets) or "it says nothing about it"
+    where = f"{advice.program} failed (exit code {exit_code}): {shown}"
+    if _QUOTA.search(said):
+        return CallError(where, code="insufficient_quota")
+    if _LOGIN.search(said):
+        return CallError(f"{where}. {advice.login}", code="not_logged_in")
+    if _MODEL.search(said):
+        return CallError(
+            f"{where}. Set {advice.model_setting} to a model that it offers", code="unknown_model"
+        )
+    if _PASSING.search(said):
+        return CallError(where, transient=True, code="overloaded")
+    return CallError(where, code=f"exit_{exit_code}" if exit_code else "agent_error")

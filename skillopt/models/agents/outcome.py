@@ -1,0 +1,66 @@
+"""What an agent's stream of events comes to, the same for every agent."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from skillopt.models.base import FinishReason, ToolCall
+from skillopt.records import Usage
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run came to. `text` is the agent's final message alone; `error` what it says went wrong.
+
+    `complete` tells whether the stream reached its end. `trace` has one entry per thing done.
+    """
+
+    text: str = ""
+    error: str = ""
+    complete: bool = False
+    finish_reason: FinishReason = "stop"
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage(calls=1)
+    model: str = ""
+    trace: tuple[str, ...] = ()
+
+
+def events(out: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream, one per line; what is none is passed over.
+
+    A line that is a list of objects stands for its elements. Bytes that are not UTF-8 are replaced.
+    """
+    for line in out.decode("utf-8", "replace").splitlines():
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        for event in found if isinstance(found, list) else (found,):
+            if isinstance(event, dict):
+                yield event
+
+
+def member(value: Any, *path: str) -> Any:
+    """Return what lies below `value` under the keys of `path`; None when it is not there."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text_of(value: Any, *path: str) -> str:
+    """Return the text below `value`; "" when there is none."""
+    found = member(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def count_of(value: Any, *path: str) -> int | None:
+    """Return the number below `value`; None when the agent does not tell it."""
+    found = member(value, *path)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def objects_of(value: Any, *path: str) -> list[dict[str, Any]]:
+    """Return the objects of the list below `value`."""
+    found = member(value, *path)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -1,0 +1,105 @@
+"""What the settings of all program backends have in common."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.errors import ConfigError
+from skillopt.models.agents.failures import Advice
+from skillopt.models.base import Request, RoleModel, Setting
+
+_EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.IGNORECASE)
+
+
+class ProgramSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that every program backend has."""
+
+    path: str = ""
+    timeout: float = 0.0
+    pass_env: str = ""
+
+
+def common_settings(binary: str, program: str) -> tuple[Setting, ...]:
+    """Return the declarations of `ProgramSettings` for one program."""
+    return (
+        Setting(
+            name="path",
+            type="str",
+            default="",
+            description=f"Path of {program}; blank: `{binary}` on PATH.",
+            decides=False,
+        ),
+        Setting(
+            name="timeout",
+            type="float",
+            default=0.0,
+            description="Seconds until a run is ended and tried again; 0: only the limit that all calls have "
+            "(`env.exec_timeout`, `calls.timeout`) applies.",
+            decides=False,
+        ),
+        Setting(
+            name="pass_env",
+            type="str",
+            default="",
+            description="Names of further environment variables that the program gets, separated by commas, "
+            "such as HTTPS_PROXY,NODE_EXTRA_CA_CERTS. Names of keys are refused.",
+            decides=True,
+        ),
+    )
+
+
+def advice(role: RoleModel, *, program: str, install: str, login: str) -> Advice:
+    """Return what users of a role's program are told."""
+    return Advice(
+        program=program,
+        install=install,
+        login=login,
+        path_setting=f"model.{role.backend}_path",
+        model_setting=f"model.{role.role}",
+    )
+
+
+def passed_variables(role: RoleModel, settings: ProgramSettings, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the owner asked to hand over; raises ConfigError for a key's name."""
+    names = [name.strip() for name in settings.pass_env.split(",") if name.strip()]
+    where = f"model.{role.backend}_pass_env"
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ConfigError(f"{where}: expected names of environment variables, found {name!r}")
+        if _SECRET_NAME.search(name):
+            raise ConfigError(
+                f"{where}: {name} sounds like a key, which a program that a model steers must not get"
+            )
+    return {name: env[name] for name in names if name in env}
+
+
+def effort(own: str, request: Request, levels: Sequence[str]) -> str:
+    """Return the reasoning effort to ask for: the backend's own setting, else the request's.
+
+    "" and "none" ask for nothing. A level that the program does not know becomes the next lower
+    one that it knows, or its lowest.
+    """
+    wanted = own or request.reasoning_effort
+    if wanted in ("", "none", "off"):
+        return ""
+    reach = _EFFORTS[: _EFFORTS.index(wanted) + 1] if wanted in _EFFORTS else ()
+    if not reach:
+        raise ConfigError(f"reasoning effort: expected one of none, {', '.join(_EFFORTS)}, found {wanted!r}")
+    known = [level for level in reach if level in levels]
+    return known[-1] if known else levels[0]
+
+
+def key_from(names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Return the first of the variables that is set, with its value; empty when none is."""
+    for name in names:
+        if value := env.get(name, "").strip():
+            return {name: value}
+    return {}
+
+
+def home_of(env: Mapping[str, str]) -> Path:
+    """Return the owner's home folder."""
+    return Path(env["HOME"]) if env.get("HOME") else Path.home()

@@ -1,0 +1,312 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from fakeagents import line
+from programs import claude_stream, codex_stream, copilot_stream, cursor_stream
+
+from skillopt.models.agents import claude, codex, copilot, cursor, trace
+from skillopt.models.agents.dialogue import one_text, prompt_text, task_text
+from skillopt.models.agents.outcome import events
+from skillopt.models.agents.place import environment, make_place, remove
+from skillopt.models.agents.settings import effort
+from skillopt.models.agents.workspace import FILE_LIMIT, collect
+from skillopt.models.base import Image, Message, Request, ToolCall
+
+PIXEL = Image(data="")
+
+
+def text(steps):
+    return "".join(step["out"] for step in steps).encode()
+
+
+def system(content):
+    return Message(role="system", content=content)
+
+
+def user(content, **more):
+    return Message(role="user", content=content, **more)
+
+
+def said(content, **more):
+    return Message(role="assistant", content=content, **more)
+
+
+# Streams of events
+
+
+def test_events_pass_over_what_is_none():
+    out = b'noise\n{"a": 1}\n[{"b": 2}, 3]\n"x"\n{"c": \n' + b"[" * 100_000 + b"\n\xff{}\n"
+    assert list(events(out)) == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize("read", [claude.read, codex.read, cursor.read, copilot.read])
+def test_no_output_is_no_end(read):
+    outcome = read(b"")
+    assert (outcome.text, outcome.error, outcome.complete) == ("", "", False)
+    assert outcome.usage.prompt is None
+
+
+@pytest.mark.parametrize(
+    ("read", "stream"),
+    [
+        (claude.read, claude_stream),
+        (codex.read, codex_stream),
+        (cursor.read, cursor_stream),
+        (copilot.read, copilot_stream),
+    ],
+)
+def test_values_of_the_wrong_kind_are_passed_over(read, stream):
+    events_ = [json.loads(step["out"]) for step in stream("ok")]
+    for event in events_:
+        for name in list(event):
+            for wrong in (None, 3, "x", [], {}, [1], {"type": 7}, True):
+                out = "\n".join(json.dumps({**e, name: wrong} if e is event else e) for e in events_)
+                read(out.encode())
+
+
+def result(**fields):
+    event = {"type": "result", "subtype": "success", "is_error": False, "result": "r"}
+    return text([line({**event, **fields})])
+
+
+def test_claude_reads_a_list_of_messages_too():
+    whole = [json.loads(step["out"]) for step in claude_stream("the answer")]
+    assert claude.read(json.dumps(whole).encode()).text == "the answer"
+
+
+def test_claude_errors_are_no_answers():
+    assert claude.read(result(is_error=True, result="API Error: 500")).error == "API Error: 500"
+    ended = claude.read(result(subtype="error_max_turns", result=None, errors=["too many turns"]))
+    assert (ended.text, ended.error) == ("", "too many turns")
+    assert (
+        claude.read(result(subtype="error_during_execution", result=None)).error == "error_during_execution"
+    )
+
+
+def test_claude_replies_that_were_cut_off_are_truncated():
+    assert claude.read(result(stop_reason="max_tokens")).finish_reason == "length"
+    message = "API Error: Claude's response exceeded the 512 output token maximum. To configure this..."
+    cut = claude.read(result(is_error=True, result=message))
+    assert (cut.finish_reason, cut.text, cut.error) == ("length", "", "")
+
+
+def test_claude_tool_calls_come_from_the_structured_output():
+    calls = [{"name": "add", "arguments": '{"a": 1}'}, {"name": "sub", "arguments": {"b": 2}}]
+    outcome = claude.read(result(structured_output={"content": "let me", "tool_calls": calls}))
+    assert outcome.text == "let me"
+    assert outcome.finish_reason == "tool_calls"
+    assert outcome.tool_calls == (
+        ToolCall(id="claude_tool_1", name="add", arguments='{"a": 1}'),
+        ToolCall(id="claude_tool_2", name="sub", arguments='{"b": 2}'),
+    )
+    none = claude.read(result(structured_output={"content": "done", "tool_calls": []}))
+    assert (none.text, none.finish_reason, none.tool_calls) == ("done", "stop", ())
+
+
+def test_codex_reconnecting_is_no_error_when_the_turn_ends_well():
+    steps = codex_stream("fine")
+    steps.insert(2, line({"type": "error", "message": "Reconnecting... 1/5"}))
+    assert codex.read(text(steps)).text == "fine"
+    assert codex.read(text(steps[:-1])).error == "Reconnecting... 1/5"
+
+
+def test_codex_messages_with_work_after_them_are_no_final_message():
+    steps = codex_stream("early")
+    change = {"type": "file_change", "changes": [{"path": "a.py", "kind": "add"}], "status": "completed"}
+    steps.insert(-1, line({"type": "item.completed", "item": change}))
+    outcome = codex.read(text(steps))
+    assert outcome.text == ""
+    assert outcome.trace[-3:] == ("said: early", "used file change: add a.py", "got: completed")
+
+
+def test_codex_thoughts_do_not_take_the_final_message_away():
+    steps = codex_stream("kept")
+    steps.insert(-1, line({"type": "item.completed", "item": {"type": "reasoning", "text": "done"}}))
+    assert codex.read(text(steps)).text == "kept"
+
+
+def test_cursor_functions_and_failures_of_tools_are_in_the_trace():
+    steps = [
+        line(
+            {
+                "type": "tool_call",
+                "subtype": "started",
+                "tool_call": {"id": "x", "function": {"name": "grep", "arguments": '{"q": 1}'}},
+            }
+        ),
+        line(
+            {
+                "type": "tool_call",
+                "subtype": "completed",
+                "tool_call": {"shellToolCall": {"result": {"rejected": {"reason": "no"}}}},
+            }
+        ),
+        line({"type": "result", "subtype": "success", "result": "all of it"}),
+    ]
+    outcome = cursor.read(text(steps))
+    assert outcome.trace == ('used grep: {"q": 1}', 'failed: {"rejected": {"reason": "no"}}')
+    assert outcome.text == "all of it"
+    assert cursor.read(text([line({"type": "result", "is_error": True, "result": "no"})])).error == "no"
+
+
+def test_copilot_sub_agents_give_no_answer():
+    steps = copilot_stream("mine")
+    sub = {"content": "theirs", "parentToolCallId": "c1", "outputTokens": 5}
+    steps.insert(-1, line({"type": "assistant.message", "data": sub}))
+    outcome = copilot.read(text(steps))
+    assert outcome.text == "mine"
+    assert outcome.usage.completion == 12
+    assert "sub-agent said: theirs" in outcome.trace
+
+
+def test_copilot_exit_codes_and_errors():
+    failed = [*copilot_stream("x")[:-1], line({"type": "result", "exitCode": 2})]
+    assert copilot.read(text(failed)).error == "it reports exit code 2"
+    error = line({"type": "session.error", "data": {"message": "quota exceeded"}})
+    assert copilot.read(text([error, *copilot_stream("went on")])).text == "went on"
+    assert copilot.read(text([error])).error == "quota exceeded"
+
+
+# Prompts
+
+
+def test_one_message_is_the_prompt_as_it_is():
+    messages = (system("S"), user("  Q\n"))
+    assert prompt_text(messages) == "  Q\n"
+    assert one_text(messages) == "S\n\n---\n\n  Q\n"
+    assert task_text(messages) == "# Task\n\n## Instructions\n\nS\n\n## Request\n\n  Q\n\n"
+
+
+def test_a_dialogue_is_a_record_with_what_is_common_first():
+    call = ToolCall(id="c1", name="add", arguments="{}")
+    messages = (
+        system("S"),
+        user("Q1", images=(PIXEL,)),
+        said("A1", tool_calls=(call,)),
+        Message(role="tool", content="5", tool_call_id="c1"),
+        user("Q2", images=(PIXEL,)),
+    )
+    prompt = prompt_text(messages, ["a.png", "b.png"])
+    parts = (
+        "<user>\nQ1\n\n(image: a.png)",
+        "(asked for the tool add with {}, id c1)",
+        "(answers c1)\n\n5",
+        "(image: b.png)",
+    )
+    places = [prompt.index(part) for part in parts]
+    assert places == sorted(places)
+    longer = prompt_text((*messages, said("A2"), user("Q3")), ["a.png", "b.png"])
+    assert longer.startswith(prompt[: prompt.rindex("Above is the dialogue")])
+
+
+# Folders
+
+
+def test_the_environment_names_the_folder_of_a_program_that_is_not_on_path():
+    with make_place() as place:
+        env = environment(place, {"PATH": "/usr/bin", "LANG": "de", "X": "1"}, "/opt/n/bin/codex", {"K": "v"})
+        assert env == {
+            "PATH": "/usr/bin:/opt/n/bin",
+            "HOME": str(place.home),
+            "TMPDIR": str(place.tmp),
+            "LANG": "de",
+            "K": "v",
+        }
+        assert environment(place, {"PATH": "/usr/bin"}, "/usr/bin/codex", {})["PATH"] == "/usr/bin"
+        assert place.root.stat().st_mode & 0o077 == 0
+    assert not place.root.exists()
+
+
+def test_read_only_folders_are_removed(tmp_path):
+    folder = tmp_path / "root" / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "f").write_text("x")
+    folder.chmod(0o500)
+    folder.parent.chmod(0o500)
+    remove(tmp_path / "root")
+    assert not (tmp_path / "root").exists()
+
+
+def test_large_files_are_left_behind(tmp_path):
+    with (tmp_path / "big.bin").open("wb") as file:
+        file.truncate(FILE_LIMIT + 1)
+    (tmp_path / "small.bin").write_bytes(b"s")
+    os.mkfifo(tmp_path / "pipe.bin")
+    found = collect(tmp_path, ("*.bin",), ())
+    assert [file.path for file in found.files] == ["small.bin"]
+    assert found.left == (
+        f"big.bin ({FILE_LIMIT + 1} bytes)",
+        "pipe.bin (not a regular file of the workspace)",
+    )
+
+
+@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*"])
+def test_patterns_stay_inside(tmp_path, pattern):
+    with pytest.raises(ValueError, match="below the workspace"):
+        collect(tmp_path, (pattern,), ())
+
+
+def test_what_the_harness_wrote_is_not_brought_back(tmp_path):
+    for name in ("task.md", "ATTACHMENTS.md", ".agents/skills/skillopt-target/SKILL.md", "a.md"):
+        path = Path(tmp_path, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    assert [file.path for file in collect(tmp_path, ("**/*",), ()).files] == ["a.md"]
+
+
+# Account of what was done
+
+
+def test_the_account_is_numbered_redacted_and_bounded():
+    entries = [trace.used("shell", {"command": "cat /w/r/task.md"}), trace.got("A_API_KEY=abcd\n\n\n x")]
+    shown = trace.render(entries, folders=("/w/r", "/w"), secrets=())
+    assert shown == "[1] used shell: command=cat ./task.md\n[2] got: A_API_KEY=[redacted]\n x"
+    long = trace.render(["start" + "x" * 5000 + "end"] * 100, folders=("/w/r",), secrets=())
+    assert len(long) < 13_000
+    assert "entries left out" in long
+    assert long.startswith("[1] startx")
+    assert long.rstrip().endswith("end")
+    assert trace.render([], folders=("/w",), secrets=()) == ""
+
+
+# Reasoning effort
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "levels", "sent"),
+    [
+        ("", "", ("low", "high"), ""),
+        ("", "none", ("low", "high"), ""),
+        ("none", "high", ("low", "high"), ""),
+        ("low", "high", ("low", "high"), "low"),
+        ("", "high", ("low", "high"), "high"),
+        ("", "max", ("minimal", "low", "xhigh"), "xhigh"),
+        ("", "medium", ("low", "high"), "low"),
+        ("", "minimal", ("low", "high"), "low"),
+    ],
+)
+def test_effort_is_the_backends_own_else_the_requests_in_terms_of_the_program(own, asked, levels, sent):
+    request = Request(messages=(), max_completion_tokens=1, reasoning_effort=asked)
+    assert effort(own, request, levels) == sent
+
+
+def test_what_skill_and_task_say_is_not_repeated():
+    entries = [
+        trace.used("Read", {"file_path": "/w/.agents/skills/skillopt-target/SKILL.md"}),
+        trace.used("Read", {"file_path": "/w/task.md"}),
+        trace.got("the skill"),
+        trace.got("cannot", failed=True),
+        trace.used("shell", "cat SKILL.md && cat task.md"),
+        trace.got("both"),
+        trace.used("shell", "cat task.md && python solve.py"),
+        trace.got("42"),
+        trace.used("shell", "cat task.md | wc"),
+        trace.got("3"),
+        trace.said("got: nothing"),
+    ]
+    left = trace.without_known(entries)
+    results = [entry for entry in left if not entry.startswith("used")]
+    known = "got: (what it says)"
+    assert results == [known, "failed: cannot", known, "got: 42", "got: 3", "said: got: nothing"]

@@ -1,0 +1,99 @@
+import pytest
+
+from skillopt.redact import MASK, mask_secrets, one_line, redact
+
+KEYS = [
+    "sk-proj-abcDEF0123456789abcDEF",
+    "sk-ant-api03-ABCdef_0123456789-xyz",
+    "ghp_abcdefghijklmnopqrst0123",
+    "github_pat_11ABCDEFG0abcdefghijkl",
+    "AKIAIOSFODNN7EXAMPLE",
+    "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+    "xoxb-123456789012-abcdefABCDEF",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_known_forms_of_keys_are_masked_wherever_they_stand(key):
+    for text in (key, f"error ({key}).", f"https://host/?x={key}&y=1", f'{{"a":"{key}"}}'):
+        assert key not in redact(text)
+        assert MASK in redact(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("AZURE_OPENAI_API_KEY=abcdef", "AZURE_OPENAI_API_KEY=[redacted]"),
+        ("export FOO_TOKEN='a b c' now", "export FOO_TOKEN='[redacted]' now"),
+        ('{"authToken": "q w", "n": 1}', '{"authToken": "[redacted]", "n": 1}'),
+        ('{"access_token":"a\\"b"}', '{"access_token":"[redacted]"}'),
+        ("Authorization: Bearer abcdef123456", "Authorization: Bearer [redacted]"),
+        ("x-api-key: 0123456789abcdef", "x-api-key: [redacted]"),
+        ("?token=abcdef&b=2", "?token=[redacted]&b=2"),
+        ("proxy http://me:pw@host:8080/", "proxy http://[redacted]@host:8080/"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nrest", "[redacted]\nrest"),
+        ("-----BEGIN PRIVATE KEY-----\nMII, cut off", "[redacted]"),
+    ],
+)
+def test_values_with_a_telling_name_are_masked_and_the_rest_stays(text, left):
+    assert redact(text) == left
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "The token budget was exceeded: 4000 tokens, max_tokens=16384.",
+        "Read the key facts first; the secret of success is patience.",
+        "Basic internationalization, bearer of good news.",
+        "The password must be changed; a token: one word.",
+        "Set the environment variable OPENAI_API_KEY or run `codex login`.",
+        "task-force sk-learn risk-averse; key-value stores; whisky-barrel",
+        "{'prompt_tokens': 12, 'completion_tokens': 3}",
+        "see https://example.org/a@b and me@example.org",
+    ],
+)
+def test_prose_stays(prose):
+    assert redact(prose) == prose
+
+
+def test_the_very_values_of_secrets_are_masked_longest_first():
+    assert redact("a hunter2-and-more b hunter2 c", ("hunter2", "hunter2-and-more")) == (
+        "a [redacted] b [redacted] c"
+    )
+
+
+def test_masking_secrets_alone_leaves_what_only_looks_like_one():
+    text = "sk-proj-abcDEF0123456789abcDEF and own-secret"
+    assert mask_secrets(text, ("own-secret", "a")) == "sk-proj-abcDEF0123456789abcDEF and [redacted]"
+
+
+def test_a_message_is_redacted_before_it_is_cut():
+    key = "sk-proj-abcDEF0123456789abcDEF"
+    shown = one_line(f"word\n {key} end", 12)
+    assert shown == "word [redact..."
+    assert one_line("half a pair \ud800", 50) == "half a pair ?"
+
+
+def test_redacting_twice_changes_nothing():
+    once = redact(f"A_KEY=1 api_key='x1234567' Bearer abcdefgh1 {KEYS[0]}")
+    assert redact(once) == once
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "x",
+        "sk-",
+        "eyJaaaaaaaaa.",
+        "-eyJaaaaaaaaa.",
+        "api_key",
+        "password:",
+        "bearer ",
+        "a.b-",
+        "://a:",
+        '"token":"',
+    ],
+)
+def test_long_texts_of_any_kind_take_no_long_time(piece):
+    assert redact(piece * (400_000 // len(piece)))
