@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
@@ -23,6 +24,11 @@ from skillopt.runs import Run
 
 # The engine builds its graph recursively: about three frames for each chained job.
 sys.setrecursionlimit(200_000)
+
+# Two lines for each job that say nothing, among those of the phases that do.
+logger.addFilter(
+    lambda record: not str(record.msg).startswith(("Select jobs to", "Execute "))
+)
 
 # Jobs find the `skillopt` of this environment even when it is not activated, and stop when the process
 # that started them is gone (kill -9 would leave them running).

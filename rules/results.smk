@@ -55,6 +55,7 @@ rule evaluate_split:
 rule history:
     """Write what happened in {wildcards.run}, step by step."""
     input:
+        config=ancient("results/{run}/config.json"),
         plan=ancient("results/{run}/plan.json"),
         gates=run_input("gates"),
     output:
@@ -64,8 +65,8 @@ rule history:
         "results/{run}/logs/history.log",
     localrule: True
     shell:
-        "skillopt history --plan {input.plan:q} --out {output.json:q} --csv {output.csv:q}"
-        " --log {log:q}"
+        "skillopt history --config {input.config:q} --plan {input.plan:q}"
+        " --out {output.json:q} --csv {output.csv:q} --log {log:q}"
 
 
 rule summary:

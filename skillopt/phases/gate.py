@@ -1,6 +1,7 @@
 """The decision: the candidate becomes the current skill, or it does not."""
 
 import argparse
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from skillopt.records import (
     Update,
 )
 from skillopt.skill import SkillDocument, sha256, visible, with_appendix
+
+log = logging.getLogger(__name__)
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +191,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skill-out", type=Path, help="skill after the gate (written)")
 
 
+def in_words(gate: Gate) -> str:
+    """Return the decision as one line for a person who watches the run."""
+    state = gate.state
+    if gate.phase == "initial":
+        n = state.current.score.n
+        sees = f"; with {n} selection items, hard moves in steps of {1 / n:.3g}" if n else ""
+        return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
+    where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
+    line = f"{where}: {gate.action.replace('_', ' ')}"
+    if gate.candidate and gate.compared:
+        line += f", {gate.metric} {_number(gate.compared.value)} -> {_number(gate.candidate.value)}"
+    return f"{line}; best {_number(state.best.score.value)}"
+
+
+def _number(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.3f}"
+
+
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "gate")
@@ -200,7 +221,12 @@ def main(args: argparse.Namespace) -> None:
     else:
         files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
         skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
-        write_json(args.out, initial_gate(skill, rule.metric))
+        _write(args.out, initial_gate(skill, rule.metric))
+
+
+def _write(path: Path, gate: Gate) -> None:
+    write_json(path, gate)
+    log.info("gate of %s", in_words(gate))
 
 
 def _below(path: Path, run: Path) -> str:
@@ -233,7 +259,7 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     left = digest(read_json(args.reflections, Reflections), read_json(args.patch, Selected), gate)
     state = msgspec.structs.replace(gate.state, memory=(*gate.state.memory, left))
     write_text(args.skill_out, text)
-    write_json(args.out, msgspec.structs.replace(gate, digest=left, state=state))
+    _write(args.out, msgspec.structs.replace(gate, digest=left, state=state))
 
 
 def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
@@ -261,4 +287,4 @@ def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> No
         state = with_text(gate.state, text, _below(args.skill_out, run))
         gate = msgspec.structs.replace(gate, state=state)
     write_text(args.skill_out, text)
-    write_json(args.out, gate)
+    _write(args.out, gate)

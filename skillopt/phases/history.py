@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.files import read_json, write_json, write_text
 from skillopt.records import Gate, Merged, Plan, Reflections, Selected, Update
 
@@ -105,16 +106,17 @@ def as_csv(events: list[Event]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt history`."""
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
     parser.add_argument(
         "--plan", type=Path, required=True, help="plan.json; the run's folder is its own (read)"
     )
-    parser.add_argument("--slow-update", action="store_true", help="epochs end with a slow update")
     parser.add_argument("--out", type=Path, required=True, help="history.json (written)")
     parser.add_argument("--csv", type=Path, required=True, help="history.csv (written)")
 
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    events = history(args.plan.parent, read_json(args.plan, Plan), args.slow_update)
+    slow_update = read_resolved(args.config).settings.optimizer.use_slow_update
+    events = history(args.plan.parent, read_json(args.plan, Plan), slow_update)
     write_json(args.out, events)
     write_text(args.csv, as_csv(events))

@@ -1,6 +1,7 @@
 """Run the workflow for one run: typed overrides, a stale lock opened, an exit code that says how it ended.
 
-The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile.
+The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile,
+with the lines of the phases only, and the score table at the end also when there was nothing to do.
 """
 
 import argparse
@@ -15,10 +16,13 @@ import psutil
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError, ExitCode
-from skillopt.tools.status import read_status
+from skillopt.tools.status import read_status, text
 from skillopt.tools.workflow import workflow_root
 
 log = logging.getLogger(__name__)
+
+QUIET = ("--quiet", "host", "rules", "progress")
+"""What the engine leaves out while a run lasts: the phases say themselves how far they are."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="name of a run: config/<run>.yaml is read, results/<run>/ is written")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
+    parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
     parser.add_argument("--dry-run", action="store_true", help="show the training plan, run nothing")
     parser.add_argument("snakemake", nargs="*", help="after --, further arguments for snakemake")
 
@@ -41,9 +46,11 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.INTERRUPTED)
     if args.dry_run:
         return done.returncode
-    code = read_status(Path("results") / args.run).exit_code
-    unfinished = code in (ExitCode.OK, ExitCode.UNFINISHED, ExitCode.ALL_REJECTED, ExitCode.NOTHING_PROPOSED)
-    return int(ExitCode.UNEXPECTED if done.returncode and unfinished else code)
+    status = read_status(Path("results") / args.run)
+    print(f"\n{text(status)}")
+    ended = (ExitCode.OK, ExitCode.UNFINISHED, ExitCode.ALL_REJECTED, ExitCode.NOTHING_PROPOSED)
+    failed = done.returncode and status.exit_code in ended
+    return int(ExitCode.UNEXPECTED if failed else status.exit_code)
 
 
 def run_file(root: Path, run: str) -> Path:
@@ -58,7 +65,11 @@ def run_file(root: Path, run: str) -> Path:
 def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
     """Return the command line of the engine."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
-    command += ["--cores", str(args.cores), *(["--dry-run"] if args.dry_run else []), *args.snakemake]
+    command += ["--cores", str(args.cores), "--no-hooks", *args.snakemake]
+    if args.dry_run:
+        command.append("--dry-run")
+    elif not args.verbose:
+        command += QUIET
     if args.set:
         command += ["--config", f"set={shlex.join(args.set)}"]
     folder = f"results/{args.run}"
