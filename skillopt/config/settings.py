@@ -185,6 +185,12 @@ class Calls(Section, frozen=True, kw_only=True):
     systemic_failures: Annotated[
         int, _says("Equal fatal errors in a row that stop a phase."), msgspec.Meta(ge=1)
     ] = 5
+    prices: Annotated[
+        str,
+        _says(
+            "Price table: a YAML file with `<model>: {prompt, cached, completion}`, USD per million tokens."
+        ),
+    ] = ""
     answer_attempts: Annotated[
         int, _says("How often the optimizer is asked when its answer cannot be used."), msgspec.Meta(ge=1)
     ] = 3
