@@ -46,7 +46,10 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.INTERRUPTED)
     if args.dry_run:
         return done.returncode
-    status = read_status(Path("results") / args.run)
+    folder = Path("results") / args.run
+    if done.returncode and not (folder / "config.json").exists():
+        return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
+    status = read_status(folder)
     print(f"\n{text(status)}")
     ended = (ExitCode.OK, ExitCode.UNFINISHED, ExitCode.ALL_REJECTED, ExitCode.NOTHING_PROPOSED)
     failed = done.returncode and status.exit_code in ended
