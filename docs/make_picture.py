@@ -73,13 +73,14 @@ def _curve(xs: Sequence[float], across: float, scores: Sequence[float]) -> str:
 
 def _mark(x: float, event: Event) -> str:
     y = _y(event["candidate"])
-    shape = _cross(x, y) if event["action"] == "reject" else _dot(x, y)
+    start = event["phase"] == "initial"
+    shape = _cross(x, y) if event["action"] == "reject" else _dot(x, y, CURVE if start else GOOD)
     above = y - 10 if y > TOP + 12 else y + 20
     return f'{shape}<text x="{x:.1f}" y="{above:.1f}" text-anchor="middle">{event["candidate"]:.3f}</text>'
 
 
-def _dot(x: float, y: float) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{GOOD}"/>'
+def _dot(x: float, y: float, colour: str = GOOD) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
 
 
 def _cross(x: float, y: float) -> str:
