@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
 from skillopt.decisions.gate import GateRule, Verdict, decide, density
 from skillopt.decisions.scoring import results_of, score
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
-from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.records import (
     Digest,
     Gate,
@@ -176,7 +176,7 @@ def skill_after(gate: Gate, current: str, candidate: str, update: Update) -> str
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt gate`."""
-    add_job_arguments(parser)
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
     parser.add_argument("--step", type=int, default=0, help="step, counted from 1; 0: the initial skill")
     parser.add_argument("--plan", type=Path, help="plan.json of the run (read)")
     parser.add_argument("--skill", type=Path, required=True, help="skill before the gate (read)")
@@ -211,8 +211,7 @@ def _number(value: float | None) -> str:
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    job = open_job(args, "gate")
-    rule = gate_rule(job.resolved.settings)
+    rule = gate_rule(read_resolved(args.config).settings)
     run = args.config.parent
     if args.slow_update:
         _slow_update_gate(args, run, rule)
