@@ -18,6 +18,7 @@ UNDECISIVE = frozenset(
         "calls.timeout",
         "calls.systemic_failures",
         "calls.answer_attempts",
+        "calls.preflight_call",
     }
 )
 """Settings that decide no output, only whether and when there is one."""

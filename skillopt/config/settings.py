@@ -185,6 +185,9 @@ class Calls(Section, frozen=True, kw_only=True):
     systemic_failures: Annotated[
         int, _says("Equal fatal errors in a row that stop a phase."), msgspec.Meta(ge=1)
     ] = 5
+    preflight_call: Annotated[
+        bool, _says("Make one tiny call to each model before the first phase that is paid for.")
+    ] = True
     answer_attempts: Annotated[
         int, _says("How often the optimizer is asked when its answer cannot be used."), msgspec.Meta(ge=1)
     ] = 3
