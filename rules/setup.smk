@@ -18,8 +18,10 @@ rule config:
     log:
         "results/{run}/logs/config.log",
     localrule: True
+    resources:
+        overrides=lambda wildcards: shlex.join(OVERRIDES),  # no param: see refresh_records
     shell:
-        "skillopt config --run-file {input:q} --set {OVERRIDES:q} --out {output:q} --log {log:q}"
+        "skillopt config --run-file {input:q} --set {resources.overrides} --out {output:q} --log {log:q}"
 
 
 rule plan:
