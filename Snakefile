@@ -28,5 +28,9 @@ rule all:
         expand("results/{run}/summary.json", run=requested_runs()),
 
 
+onstart:
+    refresh_records()
+
+
 onsuccess:
     print_tables()

@@ -11,6 +11,7 @@ rule evaluate_initial:
     """Evaluate the initial skill of {wildcards.run} on the selection split."""
     input:
         config=ancient("results/{run}/config.json"),
+        ready=ancient("results/{run}/preflight.json"),
         skill="results/{run}/skills/skill_v0000.md",
         prompts=target_prompts,
     output:

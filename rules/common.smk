@@ -7,15 +7,15 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
-from functools import cache
 from pathlib import Path
 
+from msgspec import to_builtins
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
-from skillopt.files import read_json
+from skillopt.files import read_json, write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.summary import Summary, table
@@ -57,15 +57,32 @@ def run_file_of(name):
     return shipped if shipped.exists() and not own.exists() else own
 
 
-@cache
+OVERRIDES = shlex.split(str(config.get("set", "")))
+PLANNED = {}
+
+
 def run_of(name):
     """Return a planned run; its problems end the command before anything is paid for."""
-    overrides = shlex.split(str(config.get("set", "")))
-    try:
-        resolved = load_run(run_file_of(name), overrides, os.environ)
-        return Run(resolved, *plan_run(name, resolved))
-    except SkillOptError as error:
-        raise WorkflowError(f"run {name}: {error}") from None
+    if name not in PLANNED:
+        try:
+            resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
+            PLANNED[name] = Run(resolved, *plan_run(name, resolved))
+        except SkillOptError as error:
+            raise WorkflowError(f"run {name}: {error}") from None
+    return PLANNED[name]
+
+
+def refresh_records():
+    """Bring config.json and plan.json of all planned runs up to date before a job reads them.
+
+    Their rules only make them where they are missing: a rule that re-runs keeps the engine from
+    looking at the params of everything below it, through `ancient` inputs too.
+    """
+    for name, run in PLANNED.items():
+        for record, value in (("config", run.resolved), ("plan", run.plan)):
+            path = Path("results", name, f"{record}.json")
+            if path.exists() and read_json(path, object) != to_builtins(value):
+                write_json(path, value)
 
 
 def below(wildcards, paths):

@@ -31,6 +31,7 @@ rule evaluate_split:
     """Evaluate a skill of {wildcards.run} on a split: {wildcards.evaluation}."""
     input:
         config=ancient("results/{run}/config.json"),
+        ready=ancient("results/{run}/preflight.json"),
         skill=evaluated_skill,
         same=evaluated_before,
         prompts=target_prompts,

@@ -13,6 +13,7 @@ rule rollout:
     input:
         config=ancient("results/{run}/config.json"),
         plan=ancient("results/{run}/plan.json"),
+        ready=ancient("results/{run}/preflight.json"),
         skill=step_input("skill_before"),
         prompts=target_prompts,
     output:

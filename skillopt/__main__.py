@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from skillopt.errors import ExitCode, SkillOptError
-from skillopt.files import write_json
+from skillopt.files import WriteError, write_json
+from skillopt.models.base import CallError
 
 log = logging.getLogger("skillopt")
 
@@ -16,6 +17,7 @@ PHASES = {
     "config": "write config.json: the resolved configuration of a run",
     "plan": "write plan.json: epochs, steps, batches, edit budgets",
     "initial_skill": "write the skill that training starts from",
+    "preflight": "one tiny call to each model before the first paid phase",
     "rollout": "the target does the items of a step with the current skill",
     "reflect": "the optimizer reads trajectories and proposes changes",
     "aggregate": "merge the proposed changes",
@@ -51,7 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path, help="file for the full log (written)")
     module.add_arguments(parser)
     args = parser.parse_args(arguments[1:])
-    _set_up_logging(args.log)
+    try:
+        _set_up_logging(args.log)
+    except OSError as error:
+        print(f"cannot write the log {args.log}: {error.strerror}. Nothing was done.", file=sys.stderr)
+        return int(ExitCode.UNEXPECTED)
     return _run(name, module.main, args)
 
 
@@ -63,6 +69,13 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     except SkillOptError as error:
         log.error("%s", error)
         return failure.leave(error.exit_code, str(error))
+    except CallError as error:  # of a call without which the phase has no result
+        message = (
+            f"{name}: a model call failed for good: {error}. Nothing was decided without its reply; "
+            "what was paid for is kept. Run the same command again."
+        )
+        log.error("%s", message)
+        return failure.leave(ExitCode.PROVIDER_DEAD, message)
     except KeyboardInterrupt:
         return failure.leave(ExitCode.INTERRUPTED, "interrupted")
     except OSError as error:
@@ -92,7 +105,7 @@ class FailureNote:
             note = {"command": self._command, "exit_code": int(code), "message": message}
             try:
                 write_json(self._path, note)
-            except OSError as error:  # a full disk: the message has been printed already
+            except WriteError as error:  # a full disk: the message has been printed already
                 log.warning("could not write %s: %s", self._path, error)
         return int(code)
 
@@ -123,6 +136,7 @@ def _set_up_logging(path: Path | None) -> None:
         full = logging.FileHandler(path, mode="w", encoding="utf-8")
         full.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         handlers.append(full)
+    logging.raiseExceptions = False  # a full disk is told once, by what cannot write its result
     logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
     log.setLevel(logging.DEBUG)
 

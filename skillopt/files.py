@@ -8,26 +8,34 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from skillopt.errors import CorruptFile
+from skillopt.errors import CorruptFile, SkillOptError
 
 T = TypeVar("T")
+
+
+class WriteError(SkillOptError):
+    """A file of a run cannot be written; the old one, if any, is as it was."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` so that a reader sees the old file or the new one, never a part.
 
     The temporary file lies in the target's folder and is removed when writing fails
-    (a full disk leaves the old file as it was).
+    (a full disk leaves the old file as it was). Raises WriteError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
         partial.replace(path)
-    except BaseException:
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written: {error.strerror}. Make it possible (room on the disk, permissions), "
+            "then run the same command again; paid replies are kept in the call store."
+        ) from error
+    finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-        raise
 
 
 def write_text(path: Path, text: str) -> None:

@@ -19,6 +19,7 @@ UNDECISIVE = frozenset(
         "calls.systemic_failures",
         "calls.answer_attempts",
         "calls.prices",
+        "calls.preflight_call",
     }
 )
 """Settings that decide no output, only whether and when there is one."""

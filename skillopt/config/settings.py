@@ -191,6 +191,9 @@ class Calls(Section, frozen=True, kw_only=True):
             "Price table: a YAML file with `<model>: {prompt, cached, completion}`, USD per million tokens."
         ),
     ] = ""
+    preflight_call: Annotated[
+        bool, _says("Make one tiny call to each model before the first phase that is paid for.")
+    ] = True
     answer_attempts: Annotated[
         int, _says("How often the optimizer is asked when its answer cannot be used."), msgspec.Meta(ge=1)
     ] = 3

@@ -10,20 +10,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from skillopt.config.resolved import Resolved
-from skillopt.errors import ConfigError, ProviderDead
-from skillopt.files import canonical
-from skillopt.models.base import CallError, Message, Request, Role, RoleModel
+from skillopt.models.base import CallError, Reply
 from skillopt.models.client import CallPolicy, open_client
 from skillopt.models.ledger import Ledger
-from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store
-
-_PROMPT = "Reply with the single word OK."
-_MOST_TOKENS = 1024
-"""Enough for a model that thinks first: some refuse a limit that leaves no room for an answer."""
+from skillopt.phases.preflight import Probe, ask, name_of, probes, require_answers, require_ready
 
 _MOST_ATTEMPTS = 3
 _MOST_WAIT = 20.0
@@ -54,75 +46,46 @@ def preflight(resolved: Resolved, env: Mapping[str, str], *, call: bool) -> list
     model does not answer. Roles with one model in common share one call.
     """
     roles = list(resolved.roles.values())
-    missing = [
-        f"{_name(role)}: {problem}"
-        for role in roles
-        for problem in backend_spec(role.backend).check(role, env)
-    ]
-    if missing:
-        raise ConfigError("\n".join(missing))
+    require_ready(roles, env)
     if not call:
-        return [f"{_name(role)}: ready, not called" for role in roles]
-    answers = asyncio.run(_call_all(resolved, env))
-    silent = [f"{_name(role)}: {error}" for role in roles if (error := answers[role.role].error)]
-    if silent:
-        raise ProviderDead("\n".join(silent))
-    return [f"{_name(role)}: {answers[role.role].said}" for role in roles]
-
-
-class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call came to: the words to print, or what went wrong."""
-
-    said: str = ""
-    error: str = ""
-
-
-async def _call_all(resolved: Resolved, env: Mapping[str, str]) -> dict[Role, _Outcome]:
-    groups: dict[str, list[RoleModel]] = {}
-    for role in resolved.roles.values():
-        groups.setdefault(_identity(role, env), []).append(role)
-    outcomes = await asyncio.gather(*(_call(resolved, group[0], env) for group in groups.values()))
-    return {
-        role.role: outcome for group, outcome in zip(groups.values(), outcomes, strict=True) for role in group
+        return [f"{name_of(role)}: ready, not called" for role in roles]
+    found = asyncio.run(_ask_all(resolved, env))
+    require_answers(found)
+    said = {
+        role.role: f"answered in {answer.seconds:.1f} s"
+        for probe, answer in found
+        if isinstance(answer, Reply)
+        for role in probe.roles
     }
+    return [f"{name_of(role)}: {said[role.role]}" for role in roles]
 
 
-async def _call(resolved: Resolved, role: RoleModel, env: Mapping[str, str]) -> _Outcome:
-    request = Request(messages=(Message(role="user", content=_PROMPT),), max_completion_tokens=_MOST_TOKENS)
+async def _ask_all(resolved: Resolved, env: Mapping[str, str]) -> list[tuple[Probe, Reply | CallError]]:
+    wanted = probes(resolved, env)
+    answers = await asyncio.gather(*(_ask(resolved, probe, env) for probe in wanted))
+    return list(zip(wanted, answers, strict=True))
+
+
+async def _ask(resolved: Resolved, probe: Probe, env: Mapping[str, str]) -> Reply | CallError:
+    role = probe.roles[0]
     with tempfile.TemporaryDirectory(prefix="skillopt-check-") as folder:
         client = open_client(
             role,
-            policy=_policy(resolved, role),
+            policy=_policy(resolved, role.role == "target"),
             width=1,
             store=Store(Path(folder)),
             ledger=Ledger(Path(folder), run="check", phase="check", label=role.role),
             env=env,
         )
-        try:
-            async with client:
-                reply = await client.call(request)
-        except CallError as error:
-            return _Outcome(error=str(error))
-    return _Outcome(said=f"answered in {reply.seconds:.1f} s")
+        return await ask(client, probe)
 
 
-def _policy(resolved: Resolved, role: RoleModel) -> CallPolicy:
+def _policy(resolved: Resolved, target: bool) -> CallPolicy:
     """Return the run's limits, with less patience. One failure says nothing about the next call here."""
     settings = resolved.settings
     return CallPolicy(
         max_attempts=min(settings.calls.max_attempts, _MOST_ATTEMPTS),
         max_wait=min(settings.calls.max_wait, _MOST_WAIT),
-        timeout=settings.env.exec_timeout if role.role == "target" else settings.calls.timeout,
+        timeout=settings.env.exec_timeout if target else settings.calls.timeout,
         systemic_failures=2,
     )
-
-
-def _identity(role: RoleModel, env: Mapping[str, str]) -> str:
-    """Return what tells two roles apart: all but the role, unless it has a key or login of its own."""
-    own = [name.format(ROLE=role.role.upper()) for name in backend_spec(role.backend).secrets if "{" in name]
-    name = role.role if any(env.get(variable) for variable in own) else ""
-    return name + canonical({**msgspec.to_builtins(role), "role": ""})
-
-
-def _name(role: RoleModel) -> str:
-    return f"{role.role} ({role.backend}, {role.model or 'its own model'})"

@@ -28,6 +28,11 @@ class FailedPhase(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     message: str
 
+    @property
+    def code(self) -> ExitCode:
+        """Return the exit code by its name."""
+        return ExitCode(self.exit_code)
+
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run stands."""
@@ -43,6 +48,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """Return how the run ended, or that it has not."""
+        if self.failures:
+            return self.failures[0].code
         if self.summary:
             codes: dict[str, ExitCode] = {
                 "improved": ExitCode.OK,
@@ -50,7 +57,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
                 "nothing_proposed": ExitCode.NOTHING_PROPOSED,
             }
             return codes[self.summary.outcome]
-        return ExitCode(self.failures[0].exit_code) if self.failures else ExitCode.UNFINISHED
+        return ExitCode.UNFINISHED
 
 
 def read_status(run: Path) -> Status:
@@ -59,7 +66,6 @@ def read_status(run: Path) -> Status:
         raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
     plan = read_json(run / "plan.json", Plan) if (run / "plan.json").exists() else None
     done = sorted(run.glob("steps/step_*/gate.json"))
-    failed = sorted(run.glob("logs/**/*.failure.json"))
     summary = run / "summary.json"
     return Status(
         run=run.name,
@@ -67,9 +73,20 @@ def read_status(run: Path) -> Status:
         steps=len(plan.steps) if plan else 0,
         next_phase=_next_phase(run, len(done)),
         last=read_json(done[-1], Gate) if done else None,
-        failures=tuple(read_json(path, FailedPhase) for path in failed),
+        failures=_failures(run, summary),
         summary=read_json(summary, Summary) if summary.exists() else None,
     )
+
+
+def _failures(run: Path, summary: Path) -> tuple[FailedPhase, ...]:
+    """Return the failures since the last summary (what failed before it is no longer part of the run).
+
+    Those that were only interrupted come last.
+    """
+    since = summary.stat().st_mtime_ns if summary.exists() else 0
+    notes = (path for path in sorted(run.glob("logs/**/*.failure.json")) if path.stat().st_mtime_ns > since)
+    found = [read_json(path, FailedPhase) for path in notes]
+    return tuple(sorted(found, key=lambda failure: failure.code == ExitCode.INTERRUPTED))
 
 
 def _next_phase(run: Path, gates: int) -> str:
@@ -90,7 +107,7 @@ def text(status: Status) -> str:
             f"best {_number(state.best.score.value)} ({state.best.skill})"
         )
     for failure in status.failures:
-        name = ExitCode(failure.exit_code).name.lower().replace("_", " ")
+        name = failure.code.name.lower().replace("_", " ")
         lines.append(f"failed: {failure.command} ({name}): {failure.message}")
     if status.summary:
         lines.append(table(status.summary).rstrip("\n"))

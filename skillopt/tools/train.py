@@ -8,21 +8,26 @@ import argparse
 import logging
 import os
 import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError, ExitCode
-from skillopt.tools.status import read_status, text
+from skillopt.phases.plan import plan_run
+from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
 log = logging.getLogger(__name__)
 
 QUIET = ("--quiet", "host", "rules", "progress")
 """What the engine leaves out while a run lasts: the phases say themselves how far they are."""
+
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,22 +43,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the workflow and return how the run ended."""
     root = workflow_root()
-    load_run(run_file(root, args.run), args.set, os.environ)
+    resolved = load_run(run_file(root, args.run), args.set, os.environ)
+    plan_run(args.run, resolved)
     if not args.dry_run:
         open_stale_lock(root)
-    done = subprocess.run(workflow_command(root, args), check=False)
-    if done.returncode < 0 or done.returncode == ExitCode.INTERRUPTED:
-        return int(ExitCode.INTERRUPTED)
+    code, interrupted = run_engine(workflow_command(root, args))
     if args.dry_run:
-        return done.returncode
+        return code
+    if interrupted:
+        log.warning("interrupted: run the same command again to go on; what was paid for is kept")
+        return int(ExitCode.INTERRUPTED)
     folder = Path("results") / args.run
-    if done.returncode and not (folder / "config.json").exists():
+    if code and not (folder / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(folder)
     print(f"\n{text(status)}")
-    ended = (ExitCode.OK, ExitCode.UNFINISHED, ExitCode.ALL_REJECTED, ExitCode.NOTHING_PROPOSED)
-    failed = done.returncode and status.exit_code in ended
-    return int(ExitCode.UNEXPECTED if failed else status.exit_code)
+    return int(ended(code, status))
+
+
+def ended(code: int, status: Status) -> ExitCode:
+    """Return how a run ended: with its outcome, or with the failure of a phase or of the engine."""
+    if code == 0:
+        return status.exit_code
+    return status.failures[0].code if status.failures else ExitCode.UNEXPECTED
+
+
+def run_engine(command: Sequence[str]) -> tuple[int, bool]:
+    """Run the engine to its end; return its exit code and whether a signal ended it.
+
+    Ctrl-C reaches the engine by itself, SIGTERM is passed on; either way its end is waited for, so
+    that it stops its jobs in order and opens its lock.
+    """
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in _STOPS}
+    try:
+        engine = subprocess.Popen(command)
+        while (code := _wait(engine)) is None:
+            if signal.SIGTERM in received:
+                received.remove(signal.SIGTERM)
+                received.append(signal.SIGINT)
+                engine.terminate()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code, bool(received) or code < 0 or code == ExitCode.INTERRUPTED
+
+
+def _wait(engine: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return engine.wait(timeout=1.0)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def run_file(root: Path, run: str) -> Path:

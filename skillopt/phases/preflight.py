@@ -1,0 +1,137 @@
+"""One tiny call to each model before the first paid phase: a wrong key or address stops here.
+
+The reply is kept like any other, so a run that is replayed or continued makes no call and needs no
+key; a provider that died meanwhile is noticed by the phases themselves.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from skillopt.concurrent import gather
+from skillopt.config.resolved import Resolved
+from skillopt.errors import ConfigError, ProviderDead
+from skillopt.files import canonical, write_json
+from skillopt.models.base import CallError, Message, Reply, Request, Role, RoleModel
+from skillopt.models.client import Client
+from skillopt.models.registry import backend_spec
+from skillopt.models.store import Store, call_key
+from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.process import run_async
+
+_PROMPT = "Reply with the single word OK."
+_MOST_TOKENS = 1024
+"""Enough for a model that thinks first: some refuse a limit that leaves no room for an answer."""
+
+
+class Preflight(msgspec.Struct, frozen=True, kw_only=True):
+    """`preflight.json`: the models, and the roles whose model has answered."""
+
+    models: dict[Role, str]
+    answered: tuple[Role, ...]
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """The tiny call for roles that have model and key in common."""
+
+    roles: tuple[RoleModel, ...]
+    request: Request
+
+
+def probes(resolved: Resolved, env: Mapping[str, str]) -> list[Probe]:
+    """Return the calls to make, one for roles with model and key in common."""
+    groups: dict[str, list[RoleModel]] = {}
+    for role in resolved.roles.values():
+        groups.setdefault(_identity(role, env), []).append(role)
+    return [
+        Probe(roles=tuple(group), request=_request(number)) for number, group in enumerate(groups.values())
+    ]
+
+
+def _request(sample: int) -> Request:
+    message = Message(role="user", content=_PROMPT)
+    return Request(messages=(message,), max_completion_tokens=_MOST_TOKENS, sample=sample)
+
+
+def _identity(role: RoleModel, env: Mapping[str, str]) -> str:
+    """Return what tells two roles apart: all but the role, unless it has a key or login of its own."""
+    own = [name.format(ROLE=role.role.upper()) for name in backend_spec(role.backend).secrets if "{" in name]
+    name = role.role if any(env.get(variable) for variable in own) else ""
+    return name + canonical({**msgspec.to_builtins(role), "role": ""})
+
+
+def require_ready(roles: Sequence[RoleModel], env: Mapping[str, str]) -> None:
+    """Raise ConfigError with all that is missing to call these models: keys, logins, programs."""
+    missing = [
+        f"{name_of(role)}: {problem}"
+        for role in roles
+        for problem in backend_spec(role.backend).check(role, env)
+    ]
+    if missing:
+        raise ConfigError("\n".join(missing))
+
+
+def name_of(role: RoleModel) -> str:
+    """Return a role with its model, for messages."""
+    return f"{role.role} ({role.backend}, {role.model or 'its own model'})"
+
+
+async def ask(client: Client, probe: Probe) -> Reply | CallError:
+    """Make the call; its failure is an answer here."""
+    try:
+        async with client:
+            return await client.call(probe.request)
+    except CallError as error:
+        return error
+
+
+def require_answers(found: Sequence[tuple[Probe, Reply | CallError]]) -> None:
+    """Raise ProviderDead naming every model that gave no answer."""
+    silent = [
+        f"{name_of(role)}: {answer}"
+        for probe, answer in found
+        for role in probe.roles
+        if isinstance(answer, CallError)
+    ]
+    if silent:
+        raise ProviderDead("\n".join(silent))
+
+
+async def preflight(job: Job, env: Mapping[str, str]) -> None:
+    """Call each model that never answered; raises ConfigError or ProviderDead."""
+    store = Store(job.store)
+    new = [
+        probe
+        for probe in probes(job.resolved, env)
+        if not _simulated(probe.roles[0]) and store.get(call_key(probe.roles[0], probe.request)) is None
+    ]
+    require_ready([role for probe in new for role in probe.roles], env)
+    answers = await gather(ask(job.client(probe.roles[0].role, width=1), probe) for probe in new)
+    require_answers(list(zip(new, answers, strict=True)))
+
+
+def _simulated(role: RoleModel) -> bool:
+    return "simulated" in backend_spec(role.backend).capabilities
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt preflight`."""
+    add_job_arguments(parser)
+    parser.add_argument("--out", type=Path, required=True, help="preflight.json (written)")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Run the phase."""
+    job = open_job(args, "preflight")
+    called = job.resolved.settings.calls.preflight_call
+    if called:
+        run_async(preflight(job, os.environ))
+    roles = job.resolved.roles
+    record = Preflight(
+        models={role: f"{model.backend}/{model.model}" for role, model in sorted(roles.items())},
+        answered=tuple(role for role, model in sorted(roles.items()) if called and not _simulated(model)),
+    )
+    write_json(args.out, record)
