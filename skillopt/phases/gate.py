@@ -199,7 +199,8 @@ def in_words(gate: Gate) -> str:
         sees = f"; with {n} selection items, hard moves in steps of {1 / n:.3g}" if n else ""
         return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
     where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
-    line = f"{where}: {gate.action.replace('_', ' ')}"
+    action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
+    line = f"{where}: {action}"
     if gate.candidate and gate.compared:
         line += f", {gate.metric} {_number(gate.compared.value)} -> {_number(gate.candidate.value)}"
     return f"{line}; best {_number(state.best.score.value)}"

@@ -58,6 +58,8 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(folder)
     print(f"\n{text(status)}")
+    if status.summary:
+        print(f"the trained skill: {folder / 'best_skill.md'}")
     return int(ended(code, status))
 
 
