@@ -56,7 +56,6 @@ rule evaluate_split:
 rule history:
     """Write what happened in {wildcards.run}, step by step."""
     input:
-        plan=ancient("results/{run}/plan.json"),
         gates=run_input("gates"),
     output:
         json="results/{run}/history.json",
@@ -65,8 +64,8 @@ rule history:
         "results/{run}/logs/history.log",
     localrule: True
     shell:
-        "skillopt history --plan {input.plan:q} --out {output.json:q} --csv {output.csv:q}"
-        " --log {log:q}"
+        "skillopt history --gates {input.gates:q} --out {output.json:q}"
+        " --csv {output.csv:q} --log {log:q}"
 
 
 rule summary:
