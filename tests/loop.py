@@ -70,6 +70,13 @@ class Server:
         self.answered.clear()
         self._endpoint.calls.clear()
 
+    def freeze(self) -> None:
+        """From now on, until `reset`, no call is answered."""
+        self._on_loop(self._freeze())
+
+    async def _freeze(self) -> None:
+        self.rule = _never
+
     def release(self, event: asyncio.Event) -> None:
         self._loop.call_soon_threadsafe(event.set)
 
@@ -80,6 +87,11 @@ class Server:
 
     def _on_loop(self, coroutine: Any) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+
+
+async def _never(call: Call) -> Answer:
+    await asyncio.Event().wait()
+    return Answer()
 
 
 def is_optimizer(call: Call) -> bool:
@@ -168,9 +180,10 @@ class Project:
         return self.start().wait()
 
     def commands(self, running: "Running") -> dict[str, str]:
-        """Return the first command line of each phase, as `-p` printed it."""
-        lines = re.findall(r"^\s*skillopt ((\w+) --.*)$", running.text, re.MULTILINE)
-        return {phase: line for line, phase in reversed(lines)}
+        """Return the last command line of each phase, as `-p` printed it."""
+        lines = re.findall(r"^Shell command: skillopt ((\w+) --.*)$", running.text, re.MULTILINE)
+        steps = {f"{phase}_step": line for line, phase in lines if "--step" in line or "--update" in line}
+        return {phase: line for line, phase in lines} | steps
 
     def status(self) -> int:
         return self.start("skillopt", "status", "results/loop").wait().code
@@ -186,6 +199,10 @@ class Project:
         paths = (path for path in sorted(self.results.rglob("*")) if path.is_file())
         names = {path.relative_to(self.results).as_posix(): path for path in paths}
         return {name: _timeless(path) for name, path in names.items() if not _ignored(name)}
+
+    def all_kept(self, server: Server) -> bool:
+        """Whether every call that was answered is in the call store."""
+        return self.kept() == len(server.answered)
 
     def kept(self) -> int:
         """How many replies the call store holds."""
