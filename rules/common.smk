@@ -9,12 +9,11 @@ import shlex
 import sys
 from pathlib import Path
 
-from msgspec import to_builtins
 from snakemake.exceptions import WorkflowError
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
-from skillopt.files import read_json, write_json
+from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.summary import Summary, table
@@ -66,16 +65,16 @@ def run_of(name):
     return PLANNED[name]
 
 
-def refresh_records():
-    """Bring config.json and plan.json of all planned runs up to date before a job reads them.
+def write_records():
+    """Write config.json and plan.json of all planned runs where they are missing or have changed.
 
-    Their rules only make them where they are missing: a rule that re-runs keeps the engine from
-    looking at the params of everything below it, through `ancient` inputs too.
+    A job could not do it. When one has to run, the engine does not look at the params of those
+    below it and, its output being an `ancient` input, takes them for done.
     """
     for name, run in PLANNED.items():
         for record, value in (("config", run.resolved), ("plan", run.plan)):
             path = Path("results", name, f"{record}.json")
-            if path.exists() and read_json(path, object) != to_builtins(value):
+            if not path.exists() or path.read_bytes() != as_json(value):
                 write_json(path, value)
 
 

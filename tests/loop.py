@@ -28,6 +28,7 @@ KEYS = {
 ODD_IDS = ("a/b", "../up", "späte ü", "{{ x }}", "q'\"", "-n", "#6", "c\u0007c")
 TRAIN = ("skillopt", "train", "loop", "--cores", "4", "--", "-p")
 SIZES = {"train": 6, "val": 4, "test": 4}
+_OWN = "--skill results/loop/steps/"
 IGNORED = ("calls.json", "logs", ".failure.json")
 
 
@@ -182,7 +183,7 @@ class Project:
     def commands(self, running: "Running") -> dict[str, str]:
         """Return the last command line of each phase, as `-p` printed it."""
         lines = re.findall(r"^Shell command: skillopt ((\w+) --.*)$", running.text, re.MULTILINE)
-        steps = {f"{phase}_step": line for line, phase in lines if "--step" in line or "--update" in line}
+        steps = {f"{phase}_step": line for line, phase in lines if "--step " in line or _OWN in line}
         return {phase: line for line, phase in lines} | steps
 
     def status(self) -> int:

@@ -42,6 +42,7 @@ def main(args: argparse.Namespace) -> int:
     plan_run(args.run, resolved)
     if not args.dry_run:
         open_stale_lock(root)
+        clear_failures(Path("results") / args.run)
     code, interrupted = run_engine(workflow_command(root, args))
     if args.dry_run:
         return code
@@ -57,6 +58,12 @@ def ended(code: int, status: Status) -> ExitCode:
     if code == 0:
         return status.exit_code
     return status.failures[0].code if status.failures else ExitCode.UNEXPECTED
+
+
+def clear_failures(run: Path) -> None:
+    """Remove what phases left when they failed: whatever is still to be done is done again."""
+    for note in run.glob("logs/**/*.failure.json"):
+        note.unlink()
 
 
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:

@@ -178,6 +178,7 @@ def test_garbage_from_the_optimizer_proposes_nothing(project, server):
     assert (project.results / "best_skill.md").read_bytes() == (skills / "skill_v0000.md").read_bytes()
 
 
+MARKERS = ("SLOW_UPDATE_START", "SLOW_UPDATE_END", "APPENDIX_START", "APPENDIX_END")
 HOSTILE = [
     "{{ 7 * 7 }} {% for x in y %} ${skill} $skill %s {0}",
     "<script>alert(1)</script> </skill> ```\n```json",
@@ -232,8 +233,7 @@ def test_a_disobedient_optimizer_breaks_nothing(project, server):
         assert patch["clipped"]["edits"]
     for path in project.results.rglob("*.md"):
         text = path.read_text()
-        for marker in ("SLOW_UPDATE_START", "SLOW_UPDATE_END", "APPENDIX_START", "APPENDIX_END"):
-            assert text.count(f"<!-- {marker} -->") <= 1, path
+        assert max(text.count(f"<!-- {marker} -->") for marker in MARKERS) <= 1, path
         assert "mine now" not in text.partition("<!-- SLOW_UPDATE_START -->")[0] or "\nmine now\n" in text
         assert len(text) <= 100_000
     shown = [call.prompt for call in server.calls if kind_of(call) == "target"]

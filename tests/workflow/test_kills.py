@@ -9,7 +9,7 @@ from endpoint import Answer
 from loop import Hold, Project, kind_of, model, until
 
 BOUNDARIES = (
-    "config.json",
+    "preflight.json",
     "eval/val/initial/scores.json",
     "steps/step_0001/rollouts.jsonl",
     "steps/step_0001/reflections.json",
@@ -37,13 +37,23 @@ def same_result(project, finished, server):
     assert not list(project.results.rglob("*.partial"))
 
 
+def until_written(running, project, name):
+    until(lambda: (project.results / name).exists() or running.process.poll() is not None)
+    assert running.process.poll() is None, running.text
+
+
+def until_kept(project, server):
+    """Replies that were sent are in the store: what is on its way to it is nobody's fault."""
+    until(lambda: project.all_kept(server))
+
+
 def test_killed_between_phases(finished, project, server):
     for name in BOUNDARIES:
         server.rule = model
         running = project.start()
-        until(lambda name=name: (project.results / name).exists() or running.process.poll() is not None)
+        until_written(running, project, name)
         server.freeze()
-        until(lambda: project.all_kept(server))
+        until_kept(project, server)
         running.kill()
         assert server.repeated == 0, name
     server.rule = model
@@ -51,55 +61,42 @@ def test_killed_between_phases(finished, project, server):
     assert len(server.answered) == finished.call_count
 
 
-@pytest.mark.parametrize("kind", ["failure_summary", "merge", "slow_update_content"])
-def test_killed_inside_a_phase(inside, kind):
-    """The second of the calls is held: the first was answered, and is not made again."""
-    repeated, kept = inside[kind]
-    assert repeated == 0
-    assert kept
-
-
-@pytest.fixture(scope="module")
-def inside(finished, server, tmp_path_factory):
-    project = Project(tmp_path_factory.mktemp("inside"), server.url)
-    server.reset(model)
-    found = {}
-    for kind in ("target", "failure_summary", "merge", "slow_update_content"):
-        hold = Hold(server, lambda call, _, kind=kind: kind_of(call) == kind)
-        server.rule = hold
-        running = project.start()
-        hold.wait()
-        until(lambda: project.all_kept(server))
-        running.kill()
-        found[kind] = (server.repeated, project.kept() > 0)
-    server.rule = model
-    same_result(project, finished, server)
-    return found
-
-
-def test_orphans_stop_when_the_engine_is_killed(finished, project, server):
-    """Three calls are on their way; nobody answers, and the phase makes no other before it ends."""
-    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "target")
+def start_and_hold(project, server, kind):
+    """Start, and return when a call of this kind has arrived that will get no answer."""
+    hold = Hold(server, lambda call, _: kind_of(call) == kind)
+    server.rule = hold
     running = project.start()
     hold.wait()
+    until_kept(project, server)
+    return running, hold
+
+
+def test_killed_inside_phases(finished, project, server):
+    kill_the_engine_alone(project, server)
+    for kind in ("failure_summary", "slow_update_content"):
+        running, _ = start_and_hold(project, server, kind)
+        running.kill()
+        assert server.repeated == 0
+    server.rule = model
+    same_result(project, finished, server)
+
+
+def kill_the_engine_alone(project, server):
+    """The phases end by themselves, and make no further call meanwhile."""
+    running, _ = start_and_hold(project, server, "target")
     engine, *_ = psutil.Process(running.process.pid).children()
     phases = [process for process in engine.children(recursive=True) if "skillopt" in process.cmdline()[1]]
     assert phases
     engine.kill()
     running.wait()
-    calls = len(server.calls)
     psutil.wait_procs(phases, timeout=60)
     assert not any(process.is_running() for process in phases)
-    assert len(server.calls) <= calls + 6  # two phases, each with three calls at once
+    assert len(server.calls) <= 2 + 3 * 3  # preflight, and three phases with three calls at once
     assert not (project.results / "steps/step_0001/rollouts.jsonl").exists()
-    server.rule = model
-    same_result(project, finished, server)
 
 
-def test_ctrl_c_stops_in_order(finished, project, server):
-    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "failure_summary")
-    running = project.start()
-    hold.wait()
+def test_ctrl_c_stops_in_order_and_a_damaged_file_can_be_deleted(finished, project, server):
+    running, hold = start_and_hold(project, server, "merge")
     running.signal_all(signal.SIGINT)
     hold.release()
     running.wait()
@@ -107,8 +104,14 @@ def test_ctrl_c_stops_in_order(finished, project, server):
     assert "Traceback" not in running.text
     assert project.status() in (12, 130)
     assert not list((project.folder / ".snakemake/locks").glob("*"))
-    until(lambda: project.all_kept(server))
+    until_kept(project, server)
     server.rule = model
+    path = project.results / "steps/step_0001/reflections.json"
+    path.write_text(path.read_text()[:-50])
+    running = project.train()
+    assert running.code == 5, running.text
+    assert "steps/step_0001/reflections.json" in running.text
+    path.unlink()
     same_result(project, finished, server)
 
 
@@ -210,16 +213,3 @@ def damaged(finished, server, tmp_path_factory):
     shutil.copytree(finished.folder, project.folder, dirs_exist_ok=True)
     project.commands_of = finished.commands(finished.running)
     return project
-
-
-def test_deleting_a_damaged_file_is_enough(copy, finished, server):
-    path = copy.results / "steps/step_0001/merged.json"
-    path.write_text("{}")
-    running = copy.train()
-    assert running.code == 5, running.text
-    assert "steps/step_0001/merged.json" in running.text
-    path.unlink()
-    running = copy.train()
-    assert running.code == 0, running.text
-    assert copy.files() == finished.files()
-    assert server.calls == []
