@@ -29,7 +29,7 @@ rule all:
 
 
 onstart:
-    refresh_records()
+    write_records()
 
 
 onsuccess:

@@ -10,8 +10,7 @@ Needs nothing of the training, so it runs beside its first step.
 rule evaluate_initial:
     """Evaluate the initial skill of {wildcards.run} on the selection split."""
     input:
-        config=ancient("results/{run}/config.json"),
-        ready=ancient("results/{run}/preflight.json"),
+        ready="results/{run}/preflight.json",
         skill="results/{run}/skills/skill_v0000.md",
         prompts=target_prompts,
     output:
@@ -26,7 +25,8 @@ rule evaluate_initial:
         settings=deciding("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "skillopt evaluate --config {input.config:q} --skill {input.skill:q} --split val"
+        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --split val"
         " --label val/initial --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"
 
@@ -34,7 +34,6 @@ rule evaluate_initial:
 rule gate_initial:
     """Write the state that {wildcards.run} starts from: the initial skill is current and best."""
     input:
-        config=ancient("results/{run}/config.json"),
         skill="results/{run}/skills/skill_v0000.md",
         rows="results/{run}/eval/val/initial/rollouts.jsonl",
     output:
@@ -46,5 +45,6 @@ rule gate_initial:
     params:
         settings=deciding("gate"),
     shell:
-        "skillopt gate --config {input.config:q} --skill {input.skill:q} --rows {input.rows:q}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --rows {input.rows:q}"
         " --out {output:q} --log {log:q}"

@@ -7,15 +7,15 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
-from msgspec import to_builtins
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
-from skillopt.files import read_json, write_json
+from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.summary import Summary, table
@@ -72,16 +72,16 @@ def run_of(name):
     return PLANNED[name]
 
 
-def refresh_records():
-    """Bring config.json and plan.json of all planned runs up to date before a job reads them.
+def write_records():
+    """Write config.json and plan.json of all planned runs where they are missing or have changed.
 
-    Their rules only make them where they are missing: a rule that re-runs keeps the engine from
-    looking at the params of everything below it, through `ancient` inputs too.
+    A job could not do it. When one has to run, the engine does not look at the params of those
+    below it and, its output being an `ancient` input, takes them for done.
     """
     for name, run in PLANNED.items():
         for record, value in (("config", run.resolved), ("plan", run.plan)):
             path = Path("results", name, f"{record}.json")
-            if path.exists() and read_json(path, object) != to_builtins(value):
+            if not path.exists() or path.read_bytes() != as_json(value):
                 write_json(path, value)
 
 
@@ -127,17 +127,26 @@ def width(setting):
 
 def prompts(*names):
     """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
-    return lambda wildcards: sorted(
-        nearby(path)
-        for name in names
-        for path in prompt_files(name, run_of(wildcards.run).prompts)
+    return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
+
+
+@cache
+def templates(names, folder):
+    """Return the files that prompts are made of; read once, since every step asks for them."""
+    return sorted(
+        {nearby(path) for name in names for path in prompt_files(name, folder)}
     )
 
 
 def target_prompts(wildcards):
     """Return what the target is told, as the benchmark keeps it in files named target_*."""
-    paths = run_of(wildcards.run).prompts.glob("target_*")
-    return sorted(nearby(path) for path in paths)
+    return told_files(run_of(wildcards.run).prompts)
+
+
+@cache
+def told_files(folder):
+    """Return a benchmark's files named target_*."""
+    return sorted(nearby(path) for path in folder.glob("target_*"))
 
 
 def nearby(path):
@@ -196,17 +205,9 @@ def evaluated_items(wildcards):
 
 def print_tables():
     """Print the score table of every run that this command dealt with and that is finished."""
-    for name in _planned_runs():
+    if config.get("table") == "off":
+        return
+    for name in sorted(PLANNED):
         path = Path("results", name, "summary.json")
         if path.exists():
             print(f"\n{table(read_json(path, Summary))}")
-
-
-def _planned_runs():
-    return sorted(
-        {
-            job.wildcards.run
-            for job in workflow.dag.jobs
-            if hasattr(job.wildcards, "run")
-        }
-    )

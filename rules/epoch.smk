@@ -10,8 +10,6 @@ Epoch 1 only puts an empty protected region into the skill.
 rule compare:
     """Do the epoch sample with both skills, epoch {wildcards.epoch}."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
         previous=compared_skill(0),
         current=compared_skill(1),
         prompts=target_prompts,
@@ -30,7 +28,8 @@ rule compare:
             int(wildcards.epoch)
         ),
     shell:
-        "skillopt compare --config {input.config:q} --plan {input.plan:q} --epoch {wildcards.epoch}"
+        "skillopt compare --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
         " --previous-skill {input.previous:q} --skill {input.current:q}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --previous {output.previous:q} --current {output.current:q} --out {output.pairs:q}"
@@ -40,7 +39,6 @@ rule compare:
 rule slow_update:
     """Write guidance for the target at the end of epoch {wildcards.epoch}."""
     input:
-        config=ancient("results/{run}/config.json"),
         skill=epoch_input("last_step_skill"),
         previous_skill=epoch_input("skill_before_epoch"),
         pairs=comparison("pairs.json"),
@@ -61,7 +59,8 @@ rule slow_update:
     params:
         settings=deciding("slow_update"),
     shell:
-        "skillopt slow_update --config {input.config:q} --epoch {wildcards.epoch}"
+        "skillopt slow_update --config results/{wildcards.run}/config.json"
+        " --epoch {wildcards.epoch}"
         " --skill {input.skill:q} --previous-skill {input.previous_skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --gates {input.gates:q}"
         " --patches {input.patches:q} --label epoch_{wildcards.epoch}"
@@ -71,7 +70,6 @@ rule slow_update:
 
 use rule evaluate as evaluate_slow_update with:
     input:
-        config=ancient("results/{run}/config.json"),
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         update_record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
@@ -89,7 +87,6 @@ use rule evaluate as evaluate_slow_update with:
 rule gate_slow_update:
     """Decide whether the guidance of epoch {wildcards.epoch} goes into the skill."""
     input:
-        config=ancient("results/{run}/config.json"),
         skill=epoch_input("last_step_skill"),
         state=epoch_input("last_step_state"),
         slow_update="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
@@ -105,7 +102,8 @@ rule gate_slow_update:
     params:
         settings=deciding("gate_slow_update"),
     shell:
-        "skillopt gate --config {input.config:q} --skill {input.skill:q} --state {input.state:q}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --state {input.state:q}"
         " --slow-update {input.slow_update:q} --candidate {input.candidate:q} --rows {input.rows:q}"
         " --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"
 
@@ -113,7 +111,6 @@ rule gate_slow_update:
 rule meta_skill:
     """Write the optimizer's memory at the end of epoch {wildcards.epoch}."""
     input:
-        config=ancient("results/{run}/config.json"),
         previous_skill=epoch_input("last_skill_before_epoch"),
         skill=epoch_input("last_step_skill"),
         pairs=comparison("pairs.json"),
@@ -132,7 +129,8 @@ rule meta_skill:
     params:
         settings=deciding("meta_skill"),
     shell:
-        "skillopt meta_skill --config {input.config:q} --epoch {wildcards.epoch}"
+        "skillopt meta_skill --config results/{wildcards.run}/config.json"
+        " --epoch {wildcards.epoch}"
         " --previous-skill {input.previous_skill:q} --skill {input.skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --meta-skill {input.memory:q}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"

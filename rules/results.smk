@@ -8,7 +8,6 @@ OUTPUT  results/<run>/best_skill.md, eval/, history.json, history.csv, summary.j
 rule best_skill:
     """Choose the best skill of {wildcards.run}."""
     input:
-        config=ancient("results/{run}/config.json"),
         gates=run_input("gates"),
         last=run_input("last_skill"),
         last_rows=run_input("last_rows"),
@@ -22,7 +21,8 @@ rule best_skill:
     params:
         settings=deciding("best_skill"),
     shell:
-        "skillopt best_skill --config {input.config:q} --gates {input.gates:q} --last {input.last:q}"
+        "skillopt best_skill --config results/{wildcards.run}/config.json"
+        " --gates {input.gates:q} --last {input.last:q}"
         " --last-rows {input.last_rows:q} --out {output.skill:q} --record {output.record:q}"
         " --log {log:q}"
 
@@ -30,8 +30,7 @@ rule best_skill:
 rule evaluate_split:
     """Evaluate a skill of {wildcards.run} on a split: {wildcards.evaluation}."""
     input:
-        config=ancient("results/{run}/config.json"),
-        ready=ancient("results/{run}/preflight.json"),
+        ready="results/{run}/preflight.json",
         skill=evaluated_skill,
         same=evaluated_before,
         prompts=target_prompts,
@@ -47,7 +46,7 @@ rule evaluate_split:
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
-        "skillopt evaluate --config {input.config:q} --skill {input.skill:q}"
+        "skillopt evaluate --config results/{wildcards.run}/config.json --skill {input.skill:q}"
         " --split {params.split} --same {input.same:q} --label {wildcards.evaluation}"
         " --width {resources.api_calls} --out {output.rows:q}"
         " --scores {output.scores:q} --log {log:q}"
@@ -56,8 +55,6 @@ rule evaluate_split:
 rule history:
     """Write what happened in {wildcards.run}, step by step."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
         gates=run_input("gates"),
     output:
         json="results/{run}/history.json",
@@ -66,15 +63,13 @@ rule history:
         "results/{run}/logs/history.log",
     localrule: True
     shell:
-        "skillopt history --config {input.config:q} --plan {input.plan:q}"
-        " --out {output.json:q} --csv {output.csv:q} --log {log:q}"
+        "skillopt history --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --out {output.json:q} --csv {output.csv:q} --log {log:q}"
 
 
 rule summary:
     """Write the numbers of {wildcards.run}."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
         history="results/{run}/history.json",
         best="results/{run}/best_skill.md",
         last=run_input("last_skill"),
@@ -88,5 +83,6 @@ rule summary:
         "results/{run}/logs/summary.log",
     localrule: True
     shell:
-        "skillopt summary --config {input.config:q} --last {input.last:q} --gate {input.gate:q}"
+        "skillopt summary --config results/{wildcards.run}/config.json"
+        " --last {input.last:q} --gate {input.gate:q}"
         " --out {output.summary:q} --calls {output.calls:q} --log {log:q}"

@@ -1,46 +1,16 @@
-"""From a configuration file to a planned run.
+"""From a configuration file to a run that can start.
 
 INPUT   config/<run>.yaml, the data it names, the initial skill
-OUTPUT  results/<run>/config.json, plan.json, skills/skill_v0000.md, preflight.json
+OUTPUT  results/<run>/skills/skill_v0000.md, preflight.json
 
-All three JSON files are `ancient` inputs of the phases and made once: what a phase reads from them is
-in its params, so a change that does not concern a phase does not re-run it. Changed settings get into
-them before the first job starts.
+config.json and plan.json are written when a command starts (`write_records`) and are no inputs: what a
+phase reads from them is in its params, so a change that does not concern a phase does not re-run it.
 """
-
-
-rule config:
-    """Write the resolved configuration of {wildcards.run}."""
-    input:
-        ancient(lambda wildcards: run_file_of(wildcards.run)),
-    output:
-        "results/{run}/config.json",
-    log:
-        "results/{run}/logs/config.log",
-    localrule: True
-    resources:
-        overrides=lambda wildcards: shlex.join(OVERRIDES),  # no param: see refresh_records
-    shell:
-        "skillopt config --run-file {input:q} --set {resources.overrides} --out {output:q} --log {log:q}"
-
-
-rule plan:
-    """Write the plan of {wildcards.run}: steps, batches, edit budgets."""
-    input:
-        config=ancient("results/{run}/config.json"),
-    output:
-        "results/{run}/plan.json",
-    log:
-        "results/{run}/logs/plan.log",
-    localrule: True
-    shell:
-        "skillopt plan --config {input.config:q} --out {output:q} --log {log:q}"
 
 
 rule initial_skill:
     """Write the skill that {wildcards.run} starts from."""
     input:
-        config=ancient("results/{run}/config.json"),
         skill=initial_skill_file,
     output:
         "results/{run}/skills/skill_v0000.md",
@@ -48,13 +18,12 @@ rule initial_skill:
         "results/{run}/logs/initial_skill.log",
     localrule: True
     shell:
-        "skillopt initial_skill --config {input.config:q} --out {output:q} --log {log:q}"
+        "skillopt initial_skill --config results/{wildcards.run}/config.json"
+        " --out {output:q} --log {log:q}"
 
 
 rule preflight:
     """Make one tiny call to each model of {wildcards.run} that never answered."""
-    input:
-        config=ancient("results/{run}/config.json"),
     output:
         "results/{run}/preflight.json",
     log:
@@ -64,5 +33,5 @@ rule preflight:
     resources:
         api_calls=2,
     shell:
-        "skillopt preflight --config {input.config:q} --label start --width {resources.api_calls}"
-        " --out {output:q} --log {log:q}"
+        "skillopt preflight --config results/{wildcards.run}/config.json --label start"
+        " --width {resources.api_calls} --out {output:q} --log {log:q}"

@@ -11,9 +11,7 @@ skill through without a call, and the gate record says which kind of skip it was
 rule rollout:
     """Do the batch of step {wildcards.step} with the current skill."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
-        ready=ancient("results/{run}/preflight.json"),
+        ready="results/{run}/preflight.json",
         skill=step_input("skill_before"),
         prompts=target_prompts,
     output:
@@ -27,7 +25,8 @@ rule rollout:
         settings=deciding("rollout"),
         batch=lambda wildcards: run_of(wildcards.run).batch_digest(int(wildcards.step)),
     shell:
-        "skillopt rollout --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
+        "skillopt rollout --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -35,8 +34,6 @@ rule rollout:
 rule reflect:
     """Propose changes from the trajectories of step {wildcards.step}."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
         rollouts="results/{run}/steps/step_{step}/rollouts.jsonl",
         skill=step_input("skill_before"),
         state=step_input("memory_within_epoch"),
@@ -53,7 +50,8 @@ rule reflect:
     params:
         settings=deciding("reflect"),
     shell:
-        "skillopt reflect --config {input.config:q} --plan {input.plan:q} --skill {input.skill:q}"
+        "skillopt reflect --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -62,7 +60,6 @@ rule reflect:
 rule aggregate:
     """Merge the changes proposed in step {wildcards.step}."""
     input:
-        config=ancient("results/{run}/config.json"),
         reflections="results/{run}/steps/step_{step}/reflections.json",
         skill=step_input("skill_before"),
         meta_skill=step_input("memory_across_epochs"),
@@ -78,7 +75,8 @@ rule aggregate:
     params:
         settings=deciding("aggregate"),
     shell:
-        "skillopt aggregate --config {input.config:q} --reflections {input.reflections:q}"
+        "skillopt aggregate --config results/{wildcards.run}/config.json"
+        " --reflections {input.reflections:q}"
         " --skill {input.skill:q} --meta-skill {input.meta_skill:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -86,7 +84,6 @@ rule aggregate:
 rule select:
     """Cut the changes of step {wildcards.step} to its edit budget."""
     input:
-        config=ancient("results/{run}/config.json"),
         merged="results/{run}/steps/step_{step}/merged.json",
         rollouts="results/{run}/steps/step_{step}/rollouts.jsonl",
         skill=step_input("skill_before"),
@@ -105,7 +102,8 @@ rule select:
         settings=deciding("select"),
         budget=lambda wildcards: run_of(wildcards.run).edit_budget(int(wildcards.step)),
     shell:
-        "skillopt select --config {input.config:q} --merged {input.merged:q} --skill {input.skill:q}"
+        "skillopt select --config results/{wildcards.run}/config.json"
+        " --merged {input.merged:q} --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --budget {params.budget} --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -114,7 +112,6 @@ rule select:
 rule update:
     """Apply the selected changes of step {wildcards.step}: the candidate."""
     input:
-        config=ancient("results/{run}/config.json"),
         patch="results/{run}/steps/step_{step}/patch.json",
         reflections="results/{run}/steps/step_{step}/reflections.json",
         skill=step_input("skill_before"),
@@ -132,7 +129,8 @@ rule update:
     params:
         settings=deciding("update"),
     shell:
-        "skillopt update --config {input.config:q} --patch {input.patch:q} --skill {input.skill:q}"
+        "skillopt update --config results/{wildcards.run}/config.json"
+        " --patch {input.patch:q} --skill {input.skill:q}"
         " --reflections {input.reflections:q} --state {input.state:q} --step {wildcards.step}"
         " --label {wildcards.step} --width {resources.api_calls}"
         " --candidate {output.candidate:q} --out {output.record:q} --log {log:q}"
@@ -141,7 +139,6 @@ rule update:
 rule evaluate:
     """Evaluate the candidate of step {wildcards.step} on the selection split."""
     input:
-        config=ancient("results/{run}/config.json"),
         candidate="results/{run}/steps/step_{step}/candidate.md",
         update_record="results/{run}/steps/step_{step}/update.json",
         state=step_input("state_before"),
@@ -158,7 +155,8 @@ rule evaluate:
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="{step}",
     shell:
-        "skillopt evaluate --config {input.config:q} --skill {input.candidate:q} --split val"
+        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        " --skill {input.candidate:q} --split val"
         " --update {input.update_record:q} --state {input.state:q} --label {params.label}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -166,8 +164,6 @@ rule evaluate:
 rule gate:
     """Decide whether the candidate of step {wildcards.step} becomes the current skill."""
     input:
-        config=ancient("results/{run}/config.json"),
-        plan=ancient("results/{run}/plan.json"),
         skill=step_input("skill_before"),
         state=step_input("state_before"),
         reflections="results/{run}/steps/step_{step}/reflections.json",
@@ -185,7 +181,8 @@ rule gate:
     params:
         settings=deciding("gate"),
     shell:
-        "skillopt gate --config {input.config:q} --plan {input.plan:q} --step {wildcards.step}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --step {wildcards.step}"
         " --skill {input.skill:q} --state {input.state:q} --reflections {input.reflections:q}"
         " --patch {input.patch:q} --update {input.update_record:q} --candidate {input.candidate:q}"
         " --rows {input.rows:q} --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"skillopt {name}", description=module.__doc__)
     parser.add_argument("--log", type=Path, help="file for the full log (written)")
     module.add_arguments(parser)
-    args = parser.parse_args(arguments[1:])
+    args = parser.parse_intermixed_args(arguments[1:])
     try:
         _set_up_logging(args.log)
     except OSError as error:

@@ -48,11 +48,14 @@ def canonical(value: Any) -> str:
     return msgspec.json.encode(value, order="sorted").decode("utf-8")
 
 
+def as_json(value: Any) -> bytes:
+    """Return one record as indented JSON, fields in the order of their definition."""
+    return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2) + b"\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write one record as indented JSON, fields in the order of their definition."""
-    write_bytes(
-        path, msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2) + b"\n"
-    )
+    """Write one record as indented JSON."""
+    write_bytes(path, as_json(value))
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> None:

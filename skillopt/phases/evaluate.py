@@ -90,7 +90,7 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
     skill = read_text(args.skill)
-    if not has_candidate(args.update):
+    if not has_candidate(args.update, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
         return
@@ -112,15 +112,27 @@ def main(args: argparse.Namespace) -> None:
         write_json(args.scores, scores)
 
 
-def has_candidate(record: Path | None) -> bool:
-    """Whether the phase before made a candidate (always, when there was none)."""
-    return record is None or read_json(record, _Action).action == "candidate"
+def has_candidate(record: Path | None, path: Path, text: str) -> bool:
+    """Whether the phase before made a candidate (always, when there was none).
+
+    Raises CorruptFile when the candidate is not the one that its record names.
+    """
+    made = read_json(record, _Made) if record else None
+    if made is None or made.action != "candidate":
+        return made is None
+    if made.candidate_sha256 != sha256(text):
+        raise CorruptFile(
+            f"{path}: expected the text that {record} names, found another. Delete it and run the same "
+            "command again; to start from a skill of your own, set env.skill_init."
+        )
+    return True
 
 
-class _Action(msgspec.Struct, frozen=True, kw_only=True):
+class _Made(msgspec.Struct, frozen=True, kw_only=True):
     """What update.json and slow_update.json have in common."""
 
     action: str
+    candidate_sha256: str
 
 
 def split_items(job: Job, bench: Bench, split: str) -> list[Item]:

@@ -199,7 +199,8 @@ def in_words(gate: Gate) -> str:
         sees = f"; with {n} selection items, hard moves in steps of {1 / n:.3g}" if n else ""
         return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
     where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
-    line = f"{where}: {gate.action.replace('_', ' ')}"
+    action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
+    line = f"{where}: {action}"
     if gate.candidate and gate.compared:
         line += f", {gate.metric} {_number(gate.compared.value)} -> {_number(gate.candidate.value)}"
     return f"{line}; best {_number(state.best.score.value)}"
@@ -232,10 +233,10 @@ def _below(path: Path, run: Path) -> str:
     return path.relative_to(run).as_posix()
 
 
-def _read_candidate(args: argparse.Namespace, run: Path, rule: GateRule, sha: str) -> Scored:
+def _read_candidate(args: argparse.Namespace, run: Path, rule: GateRule, sha: str, state: State) -> Scored:
     text = read_text(args.candidate)
     rows = read_jsonl(args.rows, Row)
-    if sha256(text) != sha or not rows:
+    if sha256(text) != sha or {row.id for row in rows} != state.current.results.keys():
         raise CorruptFile(
             f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
             "found other content. Delete both and run the same command again; paid replies are kept."
@@ -248,7 +249,9 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     before = read_json(args.state, Gate)
     update = read_json(args.update, Update)
     has_candidate = update.action == "candidate"
-    candidate = _read_candidate(args, run, rule, update.candidate_sha256) if has_candidate else None
+    candidate = (
+        _read_candidate(args, run, rule, update.candidate_sha256, before.state) if has_candidate else None
+    )
     path = _below(args.skill_out, run)
     epoch = read_json(args.plan, Plan).steps[args.step - 1].epoch
     gate = step_gate(args.step, epoch, before, update, candidate, rule)
@@ -275,7 +278,7 @@ def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> No
     )
     text = read_text(args.skill)
     if slow.action == "candidate":
-        candidate = _read_candidate(args, run, rule, slow.candidate_sha256)
+        candidate = _read_candidate(args, run, rule, slow.candidate_sha256, before.state)
         gate = judged(gate, decide(candidate, gate.state, rule))
         if gate.action != "reject":
             text = read_text(args.candidate)

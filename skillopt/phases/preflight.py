@@ -15,7 +15,7 @@ from skillopt.concurrent import gather
 from skillopt.config.resolved import Resolved
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
-from skillopt.models.base import CallError, Message, Reply, Request, Role, RoleModel
+from skillopt.models.base import CallError, Message, Reply, Request, RoleModel
 from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store, call_key
@@ -28,10 +28,9 @@ _MOST_TOKENS = 1024
 
 
 class Preflight(msgspec.Struct, frozen=True, kw_only=True):
-    """`preflight.json`: the models, and the roles whose model has answered."""
+    """`preflight.json`: always the same, so that nothing re-runs when it is written again."""
 
-    models: dict[Role, str]
-    answered: tuple[Role, ...]
+    ready: bool = True
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,12 +125,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "preflight")
-    called = job.resolved.settings.calls.preflight_call
-    if called:
+    if job.resolved.settings.calls.preflight_call:
         run_async(preflight(job, os.environ))
-    roles = job.resolved.roles
-    record = Preflight(
-        models={role: f"{model.backend}/{model.model}" for role, model in sorted(roles.items())},
-        answered=tuple(role for role, model in sorted(roles.items()) if called and not _simulated(model)),
-    )
-    write_json(args.out, record)
+    write_json(args.out, Preflight())

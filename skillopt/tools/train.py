@@ -47,6 +47,7 @@ def main(args: argparse.Namespace) -> int:
     plan_run(args.run, resolved)
     if not args.dry_run:
         open_stale_lock(root)
+        clear_failures(Path("results") / args.run)
     code, interrupted = run_engine(workflow_command(root, args))
     if args.dry_run:
         return code
@@ -58,6 +59,8 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(folder)
     print(f"\n{text(status)}")
+    if status.summary:
+        print(f"the trained skill: {folder / 'best_skill.md'}")
     return int(ended(code, status))
 
 
@@ -66,6 +69,12 @@ def ended(code: int, status: Status) -> ExitCode:
     if code == 0:
         return status.exit_code
     return status.failures[0].code if status.failures else ExitCode.UNEXPECTED
+
+
+def clear_failures(run: Path) -> None:
+    """Remove what phases left when they failed: whatever is still to be done is done again."""
+    for note in run.glob("logs/**/*.failure.json"):
+        note.unlink()
 
 
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
@@ -108,13 +117,13 @@ def run_file(root: Path, run: str) -> Path:
 def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
     """Return the command line of the engine."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
-    command += ["--cores", str(args.cores), "--no-hooks", *args.snakemake]
+    command += ["--cores", str(args.cores), *args.snakemake]
     if args.dry_run:
         command.append("--dry-run")
     elif not args.verbose:
         command += QUIET
-    if args.set:
-        command += ["--config", f"set={shlex.join(args.set)}"]
+    # The table is printed here, also when there was nothing to do.
+    command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else [])]
     folder = f"results/{args.run}"
     return [*command, "--", f"{folder}/best_skill.md", f"{folder}/summary.json"]
 

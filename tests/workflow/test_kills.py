@@ -1,0 +1,215 @@
+"""kill -9, Ctrl-C, a full disk, damaged files: the same command goes on and repeats no paid call."""
+
+import shutil
+import signal
+
+import psutil
+import pytest
+from endpoint import Answer
+from loop import Hold, Project, kind_of, model, until
+
+BOUNDARIES = (
+    "preflight.json",
+    "eval/val/initial/scores.json",
+    "steps/step_0001/rollouts.jsonl",
+    "steps/step_0001/reflections.json",
+    "steps/step_0001/merged.json",
+    "steps/step_0001/patch.json",
+    "steps/step_0001/update.json",
+    "steps/step_0001/selection.jsonl",
+    "skills/skill_v0001.md",
+    "slow_update/epoch_01/gate.json",
+    "steps/step_0002/selection.jsonl",
+    "slow_update/epoch_02/pairs.json",
+    "slow_update/epoch_02/slow_update.json",
+    "slow_update/epoch_02/gate.json",
+    "best_skill.md",
+    "history.json",
+)
+
+
+def same_result(project, finished, server):
+    """Go on to the end: nothing was paid for twice, and the files are those of an undisturbed run."""
+    running = project.train()
+    assert running.code == 0, running.text
+    assert server.repeated == 0
+    assert project.files() == finished.files()
+    assert not list(project.results.rglob("*.partial"))
+
+
+def until_written(running, project, name):
+    until(lambda: (project.results / name).exists() or running.process.poll() is not None)
+    assert running.process.poll() is None, running.text
+
+
+def until_kept(project, server):
+    """Replies that were sent are in the store: what is on its way to it is nobody's fault."""
+    until(lambda: project.all_kept(server))
+
+
+def test_killed_between_phases(finished, project, server):
+    for name in BOUNDARIES:
+        server.rule = model
+        running = project.start()
+        until_written(running, project, name)
+        server.freeze()
+        until_kept(project, server)
+        running.kill()
+        assert server.repeated == 0, name
+    server.rule = model
+    same_result(project, finished, server)
+    assert len(server.answered) == finished.call_count
+
+
+def start_and_hold(project, server, kind):
+    """Start, and return when a call of this kind has arrived that will get no answer."""
+    hold = Hold(server, lambda call, _: kind_of(call) == kind)
+    server.rule = hold
+    running = project.start()
+    hold.wait()
+    until_kept(project, server)
+    return running, hold
+
+
+def test_killed_inside_phases(finished, project, server):
+    kill_the_engine_alone(project, server)
+    for kind in ("failure_summary", "slow_update_content"):
+        running, _ = start_and_hold(project, server, kind)
+        running.kill()
+        assert server.repeated == 0
+    server.rule = model
+    same_result(project, finished, server)
+
+
+def kill_the_engine_alone(project, server):
+    """The phases end by themselves, and make no further call meanwhile."""
+    running, _ = start_and_hold(project, server, "target")
+    engine, *_ = psutil.Process(running.process.pid).children()
+    phases = [process for process in engine.children(recursive=True) if "skillopt" in process.cmdline()[1]]
+    assert phases
+    engine.kill()
+    running.wait()
+    psutil.wait_procs(phases, timeout=60)
+    assert not any(process.is_running() for process in phases)
+    assert len(server.calls) <= 2 + 3 * 3  # preflight, and three phases with three calls at once
+    assert not (project.results / "steps/step_0001/rollouts.jsonl").exists()
+
+
+def test_ctrl_c_stops_in_order_and_a_damaged_file_can_be_deleted(finished, project, server):
+    running, hold = start_and_hold(project, server, "merge")
+    running.signal_all(signal.SIGINT)
+    hold.release()
+    running.wait()
+    assert running.code == 130, running.text
+    assert "Traceback" not in running.text
+    assert project.status() in (12, 130)
+    assert not list((project.folder / ".snakemake/locks").glob("*"))
+    until_kept(project, server)
+    server.rule = model
+    path = project.results / "steps/step_0001/reflections.json"
+    path.write_text(path.read_text()[:-50])
+    running = project.train()
+    assert running.code == 5, running.text
+    assert "steps/step_0001/reflections.json" in running.text
+    path.unlink()
+    same_result(project, finished, server)
+
+
+def test_a_locked_folder_is_not_entered(project, server):
+    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "target")
+    first = project.start()
+    hold.wait()
+    second = project.train()
+    assert second.code == 2, second.text
+    assert "locked by a running workflow" in second.text
+    first.kill()
+
+
+@pytest.fixture
+def copy(finished, server, tmp_path):
+    """A copy of the finished run, the store left behind on request."""
+    server.reset(model)
+    project = Project(tmp_path, server.url)
+    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
+    project.commands_of = finished.commands(finished.running)
+    return project
+
+
+def limited(project, phase, kilobytes, store="elsewhere"):
+    """Run a phase by hand, none of whose files may grow past a size: what a full disk is like."""
+    command = project.commands_of[phase]
+    return project.start(
+        "bash", "-c", f"ulimit -f {kilobytes}; exec skillopt {command} --store {store}"
+    ).wait()
+
+
+def test_no_room_for_results(copy, server):
+    out = copy.results / "steps/step_0002/rollouts.jsonl"
+    before = out.read_bytes()
+    running = limited(copy, "rollout", 5)
+    assert running.code == 1, running.text
+    assert "step_0002/rollouts.jsonl: cannot be written: File too large" in running.text
+    assert "Traceback" not in running.text
+    assert out.read_bytes() == before
+    assert not list(out.parent.glob(".*"))
+    calls = len(server.calls)
+    assert limited(copy, "rollout", "unlimited").code == 0
+    assert len(server.calls) == calls == 6
+
+
+def test_no_room_in_the_store_is_said_before_the_first_call(copy, server):
+    running = limited(copy, "rollout", 1)
+    assert running.code == 1, running.text
+    assert "cannot write in elsewhere/replies" in running.text
+    assert "No call was made" in running.text
+    assert server.calls == []
+
+
+def test_no_room_for_a_reply_stops_the_phase(copy, server):
+    server.rule = lambda call: Answer(text=f"{'long ' * 4000}<answer>{len(call.raw)}</answer>")
+    running = limited(copy, "rollout", 8)
+    assert running.code == 1, running.text
+    assert "cannot keep a reply that was paid for" in running.text
+    assert len(server.calls) <= 3  # those in flight
+    assert "Traceback" not in running.text
+
+
+DAMAGES = [
+    ("steps/step_0002/rollouts.jsonl", "reflect", lambda text: text[:-40]),
+    ("steps/step_0002/rollouts.jsonl", "reflect", lambda text: text[: text.index("\n") + 1]),
+    ("steps/step_0002/reflections.json", "aggregate", lambda text: text[:-40]),
+    ("steps/step_0002/merged.json", "select", lambda text: "{}"),
+    ("steps/step_0002/patch.json", "update", lambda text: ""),
+    ("steps/step_0002/update.json", "evaluate_step", lambda text: text.replace('"candidate"', "5", 1)),
+    ("steps/step_0002/candidate.md", "evaluate_step", lambda text: text + "- by hand\n"),
+    ("steps/step_0002/candidate.md", "gate_step", lambda text: text + "- by hand\n"),
+    ("steps/step_0002/selection.jsonl", "gate_step", lambda text: text[: text.index("\n") + 1]),
+    ("skills/skill_v0002.md", "best_skill", lambda text: text + "- by hand\n"),
+    ("best_skill.json", "summary", lambda text: "null"),
+    ("plan.json", "rollout", lambda text: text[:100]),
+    ("config.json", "select", lambda text: text[:100]),
+]
+
+
+@pytest.mark.parametrize(("name", "phase", "damage"), DAMAGES)
+def test_a_damaged_file_is_named_with_what_to_do(damaged, server, name, phase, damage):
+    path = damaged.results / name
+    before = path.read_text()
+    path.write_text(damage(before))
+    command = damaged.commands_of[phase]
+    running = damaged.start("bash", "-c", f"skillopt {command}").wait()
+    path.write_text(before)
+    assert running.code == 5, running.text
+    assert f"results/loop/{name}" in running.text
+    assert "elete" in running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+@pytest.fixture(scope="module")
+def damaged(finished, server, tmp_path_factory):
+    server.reset(model)
+    project = Project(tmp_path_factory.mktemp("damaged"), server.url)
+    shutil.copytree(finished.folder, project.folder, dirs_exist_ok=True)
+    project.commands_of = finished.commands(finished.running)
+    return project
