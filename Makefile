@@ -18,7 +18,7 @@ $(BIN)/skillopt: pyproject.toml
 install: $(BIN)/skillopt ## set up .venv
 
 demo: $(BIN)/skillopt ## train on the sample data with the simulator and print the score table
-	$(BIN)/snakemake --cores $(CORES) results/searchqa/best_skill.md results/searchqa/summary.json
+	$(BIN)/skillopt train searchqa --cores $(CORES)
 
 test: $(BIN)/skillopt ## run all checks and tests
 	$(MAKE) check

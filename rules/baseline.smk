@@ -25,7 +25,8 @@ rule evaluate_initial:
         settings=deciding("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json --skill {input.skill:q} --split val"
+        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --split val"
         " --label val/initial --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"
 
@@ -44,5 +45,6 @@ rule gate_initial:
     params:
         settings=deciding("gate"),
     shell:
-        "skillopt gate --config results/{wildcards.run}/config.json --skill {input.skill:q} --rows {input.rows:q}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --rows {input.rows:q}"
         " --out {output:q} --log {log:q}"

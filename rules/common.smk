@@ -7,9 +7,11 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
@@ -22,6 +24,11 @@ from skillopt.runs import Run
 
 # The engine builds its graph recursively: about three frames for each chained job.
 sys.setrecursionlimit(200_000)
+
+# Two lines for each job that say nothing, among those of the phases that do.
+logger.addFilter(
+    lambda record: not str(record.msg).startswith(("Select jobs to", "Execute "))
+)
 
 # Jobs find the `skillopt` of this environment even when it is not activated, and stop when the process
 # that started them is gone (kill -9 would leave them running).
@@ -120,17 +127,26 @@ def width(setting):
 
 def prompts(*names):
     """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
-    return lambda wildcards: sorted(
-        nearby(path)
-        for name in names
-        for path in prompt_files(name, run_of(wildcards.run).prompts)
+    return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
+
+
+@cache
+def templates(names, folder):
+    """Return the files that prompts are made of; read once, since every step asks for them."""
+    return sorted(
+        {nearby(path) for name in names for path in prompt_files(name, folder)}
     )
 
 
 def target_prompts(wildcards):
     """Return what the target is told, as the benchmark keeps it in files named target_*."""
-    paths = run_of(wildcards.run).prompts.glob("target_*")
-    return sorted(nearby(path) for path in paths)
+    return told_files(run_of(wildcards.run).prompts)
+
+
+@cache
+def told_files(folder):
+    """Return a benchmark's files named target_*."""
+    return sorted(nearby(path) for path in folder.glob("target_*"))
 
 
 def nearby(path):
@@ -189,17 +205,9 @@ def evaluated_items(wildcards):
 
 def print_tables():
     """Print the score table of every run that this command dealt with and that is finished."""
-    for name in _planned_runs():
+    if config.get("table") == "off":
+        return
+    for name in sorted(PLANNED):
         path = Path("results", name, "summary.json")
         if path.exists():
             print(f"\n{table(read_json(path, Summary))}")
-
-
-def _planned_runs():
-    return sorted(
-        {
-            job.wildcards.run
-            for job in workflow.dag.jobs
-            if hasattr(job.wildcards, "run")
-        }
-    )

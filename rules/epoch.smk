@@ -28,7 +28,8 @@ rule compare:
             int(wildcards.epoch)
         ),
     shell:
-        "skillopt compare --config results/{wildcards.run}/config.json --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
+        "skillopt compare --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
         " --previous-skill {input.previous:q} --skill {input.current:q}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --previous {output.previous:q} --current {output.current:q} --out {output.pairs:q}"
@@ -58,7 +59,8 @@ rule slow_update:
     params:
         settings=deciding("slow_update"),
     shell:
-        "skillopt slow_update --config results/{wildcards.run}/config.json --epoch {wildcards.epoch}"
+        "skillopt slow_update --config results/{wildcards.run}/config.json"
+        " --epoch {wildcards.epoch}"
         " --skill {input.skill:q} --previous-skill {input.previous_skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --gates {input.gates:q}"
         " --patches {input.patches:q} --label epoch_{wildcards.epoch}"
@@ -100,7 +102,8 @@ rule gate_slow_update:
     params:
         settings=deciding("gate_slow_update"),
     shell:
-        "skillopt gate --config results/{wildcards.run}/config.json --skill {input.skill:q} --state {input.state:q}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --skill {input.skill:q} --state {input.state:q}"
         " --slow-update {input.slow_update:q} --candidate {input.candidate:q} --rows {input.rows:q}"
         " --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"
 
@@ -126,7 +129,8 @@ rule meta_skill:
     params:
         settings=deciding("meta_skill"),
     shell:
-        "skillopt meta_skill --config results/{wildcards.run}/config.json --epoch {wildcards.epoch}"
+        "skillopt meta_skill --config results/{wildcards.run}/config.json"
+        " --epoch {wildcards.epoch}"
         " --previous-skill {input.previous_skill:q} --skill {input.skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --meta-skill {input.memory:q}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"

@@ -21,7 +21,8 @@ rule best_skill:
     params:
         settings=deciding("best_skill"),
     shell:
-        "skillopt best_skill --config results/{wildcards.run}/config.json --gates {input.gates:q} --last {input.last:q}"
+        "skillopt best_skill --config results/{wildcards.run}/config.json"
+        " --gates {input.gates:q} --last {input.last:q}"
         " --last-rows {input.last_rows:q} --out {output.skill:q} --record {output.record:q}"
         " --log {log:q}"
 
@@ -62,8 +63,8 @@ rule history:
         "results/{run}/logs/history.log",
     localrule: True
     shell:
-        "skillopt history --gates {input.gates:q} --out {output.json:q}"
-        " --csv {output.csv:q} --log {log:q}"
+        "skillopt history --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --out {output.json:q} --csv {output.csv:q} --log {log:q}"
 
 
 rule summary:
@@ -82,5 +83,6 @@ rule summary:
         "results/{run}/logs/summary.log",
     localrule: True
     shell:
-        "skillopt summary --config results/{wildcards.run}/config.json --last {input.last:q} --gate {input.gate:q}"
+        "skillopt summary --config results/{wildcards.run}/config.json"
+        " --last {input.last:q} --gate {input.gate:q}"
         " --out {output.summary:q} --calls {output.calls:q} --log {log:q}"

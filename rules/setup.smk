@@ -18,7 +18,8 @@ rule initial_skill:
         "results/{run}/logs/initial_skill.log",
     localrule: True
     shell:
-        "skillopt initial_skill --config results/{wildcards.run}/config.json --out {output:q} --log {log:q}"
+        "skillopt initial_skill --config results/{wildcards.run}/config.json"
+        " --out {output:q} --log {log:q}"
 
 
 rule preflight:

@@ -25,7 +25,8 @@ rule rollout:
         settings=deciding("rollout"),
         batch=lambda wildcards: run_of(wildcards.run).batch_digest(int(wildcards.step)),
     shell:
-        "skillopt rollout --config results/{wildcards.run}/config.json --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
+        "skillopt rollout --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -49,7 +50,8 @@ rule reflect:
     params:
         settings=deciding("reflect"),
     shell:
-        "skillopt reflect --config results/{wildcards.run}/config.json --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
+        "skillopt reflect --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -73,7 +75,8 @@ rule aggregate:
     params:
         settings=deciding("aggregate"),
     shell:
-        "skillopt aggregate --config results/{wildcards.run}/config.json --reflections {input.reflections:q}"
+        "skillopt aggregate --config results/{wildcards.run}/config.json"
+        " --reflections {input.reflections:q}"
         " --skill {input.skill:q} --meta-skill {input.meta_skill:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -99,7 +102,8 @@ rule select:
         settings=deciding("select"),
         budget=lambda wildcards: run_of(wildcards.run).edit_budget(int(wildcards.step)),
     shell:
-        "skillopt select --config results/{wildcards.run}/config.json --merged {input.merged:q} --skill {input.skill:q}"
+        "skillopt select --config results/{wildcards.run}/config.json"
+        " --merged {input.merged:q} --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --budget {params.budget} --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -125,7 +129,8 @@ rule update:
     params:
         settings=deciding("update"),
     shell:
-        "skillopt update --config results/{wildcards.run}/config.json --patch {input.patch:q} --skill {input.skill:q}"
+        "skillopt update --config results/{wildcards.run}/config.json"
+        " --patch {input.patch:q} --skill {input.skill:q}"
         " --reflections {input.reflections:q} --state {input.state:q} --step {wildcards.step}"
         " --label {wildcards.step} --width {resources.api_calls}"
         " --candidate {output.candidate:q} --out {output.record:q} --log {log:q}"
@@ -150,7 +155,8 @@ rule evaluate:
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="{step}",
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json --skill {input.candidate:q} --split val"
+        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        " --skill {input.candidate:q} --split val"
         " --update {input.update_record:q} --state {input.state:q} --label {params.label}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
@@ -175,7 +181,8 @@ rule gate:
     params:
         settings=deciding("gate"),
     shell:
-        "skillopt gate --config results/{wildcards.run}/config.json --plan results/{wildcards.run}/plan.json --step {wildcards.step}"
+        "skillopt gate --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --step {wildcards.step}"
         " --skill {input.skill:q} --state {input.state:q} --reflections {input.reflections:q}"
         " --patch {input.patch:q} --update {input.update_record:q} --candidate {input.candidate:q}"
         " --rows {input.rows:q} --out {output.gate:q} --skill-out {output.skill:q} --log {log:q}"

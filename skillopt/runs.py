@@ -23,23 +23,15 @@ class Run:
         self.resolved = resolved
         self.plan = plan
         self._train = {item.id: item for item in splits.train}
-        self._splits = splits
+        self._deciding: dict[str, str] = {}
 
     # settings that decide each phase's output, and digests of the items it reads
 
     def deciding(self, phase: str) -> str:
         """Return the settings that decide a phase's output, as canonical text."""
-        return deciding(self.resolved, phase)
-
-    @property
-    def config(self) -> str:
-        """Return the whole resolved configuration, as canonical text."""
-        return canonical(self.resolved)
-
-    @cached_property
-    def plan_digest(self) -> str:
-        """Return a hash of the plan."""
-        return sha256(canonical(self.plan))
+        if phase not in self._deciding:
+            self._deciding[phase] = deciding(self.resolved, phase)
+        return self._deciding[phase]
 
     def batch_digest(self, step: int) -> str:
         """Return a hash of the step's batches: ids, seeds and the contents of the items."""
@@ -63,14 +55,14 @@ class Run:
         budget = self.step(step).edit_budget
         return "" if budget is None else str(budget)
 
-    @property
+    @cached_property
     def prompts(self) -> Path:
         """Return the folder of the benchmark's own prompts."""
         return environment(self.resolved.settings.env.name).prompts
 
     # the order of things
 
-    @property
+    @cached_property
     def _optimizer(self) -> "_OptimizerSwitches":
         return _OptimizerSwitches(self.resolved)
 

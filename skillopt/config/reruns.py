@@ -18,6 +18,7 @@ UNDECISIVE = frozenset(
         "calls.timeout",
         "calls.systemic_failures",
         "calls.answer_attempts",
+        "calls.prices",
         "calls.preflight_call",
     }
 )

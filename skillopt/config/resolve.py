@@ -52,7 +52,24 @@ def load_run(
     history.problems += combination_problems(history)
     if history.problems:
         raise ConfigError(_report(run_file, history.problems))
-    return _resolved(history, parts, roles)
+    return _located(_resolved(history, parts, roles), run_file)
+
+
+def _located(resolved: Resolved, run_file: Path) -> Resolved:
+    """Make paths that are not in the working directory point beside the folder of the run file.
+
+    So a run of another project works from any folder (`snakemake --directory`).
+    """
+    project = run_file.absolute().parent.parent
+    env = resolved.settings.env
+    paths = {"split_dir": env.split_dir, "data_path": env.data_path, "skill_init": env.skill_init}
+    elsewhere = {
+        name: str(project / path)
+        for name, path in paths.items()
+        if path and not Path(path).exists() and (project / path).exists()
+    }
+    settings = msgspec.structs.replace(resolved.settings, env=msgspec.structs.replace(env, **elsewhere))
+    return msgspec.structs.replace(resolved, settings=settings)
 
 
 def _report(run_file: Path, problems: Sequence[str]) -> str:

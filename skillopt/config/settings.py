@@ -185,6 +185,12 @@ class Calls(Section, frozen=True, kw_only=True):
     systemic_failures: Annotated[
         int, _says("Equal fatal errors in a row that stop a phase."), msgspec.Meta(ge=1)
     ] = 5
+    prices: Annotated[
+        str,
+        _says(
+            "Price table: a YAML file with `<model>: {prompt, cached, completion}`, USD per million tokens."
+        ),
+    ] = ""
     preflight_call: Annotated[
         bool, _says("Make one tiny call to each model before the first phase that is paid for.")
     ] = True

@@ -1,6 +1,7 @@
 """Accounts of model calls: what was made, what was replayed, what failed, and what it used."""
 
 import logging
+import math
 import os
 import re
 import socket
@@ -13,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from skillopt.models.base import CallError, Reply, Role, RoleModel
+from skillopt.models.prices import Prices, cost_of
 from skillopt.models.store import StoreError
 from skillopt.records import Usage
 
@@ -102,7 +104,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of one role in one phase and step (`label`).
 
     `usage` sums the calls that were made, `replayed_usage` what replaying saved; a count is None
-    as soon as one call's is unknown. `keys` counts distinct requests that got a reply.
+    as soon as one call's is unknown. `cost` is what `usage` cost in USD, None as soon as one
+    call's is unknown or its model has no price. `keys` counts distinct requests that got a reply.
     """
 
     role: Role
@@ -114,6 +117,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     keys: int = 0
     usage: Usage = Usage()
     replayed_usage: Usage = Usage()
+    cost: float | None = None
     errors: dict[str, int] = {}
 
 
@@ -124,8 +128,8 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     torn: int
 
 
-def read_ledger(root: Path, run: str) -> Accounts:
-    """Add up all lines of a run that processes have written so far."""
+def read_ledger(root: Path, run: str, prices: Prices | None = None) -> Accounts:
+    """Add up all lines of a run that processes have written so far; with prices, what they cost."""
     groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
     torn = 0
     for line in _lines(root / "ledger" / run):
@@ -133,7 +137,9 @@ def read_ledger(root: Path, run: str) -> Accounts:
             torn += 1
         else:
             groups[line.role, line.phase, line.label].append(line)
-    return Accounts(totals=tuple(_total(*group, groups[group]) for group in sorted(groups)), torn=torn)
+    return Accounts(
+        totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
+    )
 
 
 def per_phase(accounts: Accounts) -> list[Totals]:
@@ -158,7 +164,7 @@ def _lines(folder: Path) -> Iterator[LedgerLine | None]:
                 yield None
 
 
-def _total(role: Role, phase: str, label: str, lines: list[LedgerLine]) -> Totals:
+def _total(role: Role, phase: str, label: str, lines: list[LedgerLine], prices: Prices) -> Totals:
     by_event: dict[Event, list[LedgerLine]] = {"made": [], "replayed": [], "failed": []}
     errors: dict[str, int] = {}
     for line in lines:
@@ -175,8 +181,14 @@ def _total(role: Role, phase: str, label: str, lines: list[LedgerLine]) -> Total
         keys=len({line.key for line in lines if line.event != "failed"}),
         usage=sum((line.usage for line in by_event["made"]), Usage()),
         replayed_usage=sum((line.usage for line in by_event["replayed"]), Usage()),
+        cost=_sum([cost_of(line.usage, prices.get(line.model)) for line in by_event["made"]]),
         errors=dict(sorted(errors.items())),
     )
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if len(known) == len(costs) else None
 
 
 def _add(left: Totals, right: Totals) -> Totals:
@@ -193,5 +205,6 @@ def _add(left: Totals, right: Totals) -> Totals:
         keys=left.keys + right.keys,
         usage=left.usage + right.usage,
         replayed_usage=left.replayed_usage + right.replayed_usage,
+        cost=_sum([part.cost for part in (left, right) if part.made]),
         errors=dict(sorted(errors.items())),
     )

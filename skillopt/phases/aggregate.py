@@ -15,8 +15,8 @@ from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
-from skillopt.phases.reflect import MAX_ANSWER_TOKENS, read_memory
-from skillopt.phases.shapes import ChangesAnswer
+from skillopt.phases.reflect import read_memory
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, ChangesAnswer
 from skillopt.process import run_async
 from skillopt.prompting import render
 from skillopt.records import (

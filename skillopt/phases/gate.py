@@ -1,17 +1,18 @@
 """The decision: the candidate becomes the current skill, or it does not."""
 
 import argparse
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
 from skillopt.decisions.gate import GateRule, Verdict, decide, density
 from skillopt.decisions.scoring import results_of, score
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
-from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.records import (
     Digest,
     Gate,
@@ -27,6 +28,8 @@ from skillopt.records import (
     Update,
 )
 from skillopt.skill import SkillDocument, sha256, visible, with_appendix
+
+log = logging.getLogger(__name__)
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +176,7 @@ def skill_after(gate: Gate, current: str, candidate: str, update: Update) -> str
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt gate`."""
-    add_job_arguments(parser)
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
     parser.add_argument("--step", type=int, default=0, help="step, counted from 1; 0: the initial skill")
     parser.add_argument("--plan", type=Path, help="plan.json of the run (read)")
     parser.add_argument("--skill", type=Path, required=True, help="skill before the gate (read)")
@@ -188,10 +191,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skill-out", type=Path, help="skill after the gate (written)")
 
 
+def in_words(gate: Gate) -> str:
+    """Return the decision as one line for a person who watches the run."""
+    state = gate.state
+    if gate.phase == "initial":
+        n = state.current.score.n
+        sees = f"; with {n} selection items, hard moves in steps of {1 / n:.3g}" if n else ""
+        return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
+    where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
+    action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
+    line = f"{where}: {action}"
+    if gate.candidate and gate.compared:
+        line += f", {gate.metric} {_number(gate.compared.value)} -> {_number(gate.candidate.value)}"
+    return f"{line}; best {_number(state.best.score.value)}"
+
+
+def _number(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.3f}"
+
+
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    job = open_job(args, "gate")
-    rule = gate_rule(job.resolved.settings)
+    rule = gate_rule(read_resolved(args.config).settings)
     run = args.config.parent
     if args.slow_update:
         _slow_update_gate(args, run, rule)
@@ -200,7 +221,12 @@ def main(args: argparse.Namespace) -> None:
     else:
         files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
         skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
-        write_json(args.out, initial_gate(skill, rule.metric))
+        _write(args.out, initial_gate(skill, rule.metric))
+
+
+def _write(path: Path, gate: Gate) -> None:
+    write_json(path, gate)
+    log.info("gate of %s", in_words(gate))
 
 
 def _below(path: Path, run: Path) -> str:
@@ -245,7 +271,7 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     left = digest(read_json(args.reflections, Reflections), read_json(args.patch, Selected), gate)
     state = msgspec.structs.replace(gate.state, memory=(*gate.state.memory, left))
     write_text(args.skill_out, text)
-    write_json(args.out, msgspec.structs.replace(gate, digest=left, state=state))
+    _write(args.out, msgspec.structs.replace(gate, digest=left, state=state))
 
 
 def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
@@ -273,4 +299,4 @@ def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> No
         state = with_text(gate.state, text, _below(args.skill_out, run))
         gate = msgspec.structs.replace(gate, state=state)
     write_text(args.skill_out, text)
-    write_json(args.out, gate)
+    _write(args.out, gate)

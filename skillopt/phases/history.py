@@ -3,13 +3,13 @@
 import argparse
 import csv
 import io
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.files import read_json, write_json, write_text
-from skillopt.records import Gate, Merged, Reflections, Selected, Update
+from skillopt.records import Gate, Merged, Plan, Reflections, Selected, Update
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,13 +82,16 @@ def with_step(event: Event, folder: Path) -> Event:
     )
 
 
-def history(gates: Sequence[Path]) -> list[Event]:
-    """Return the events of a finished run; the records of its gates come in order."""
-    events = []
-    for path in gates:
-        gate = read_json(path, Gate)
-        event = event_of(gate)
-        events.append(with_step(event, path.parent) if gate.phase == "step" else event)
+def history(run: Path, plan: Plan, slow_update: bool) -> list[Event]:
+    """Return the events of a finished run in order."""
+    events = [event_of(read_json(run / "steps/step_0000/gate.json", Gate))]
+    for epoch in plan.epochs:
+        for step in range(epoch.first_step, epoch.last_step + 1):
+            folder = run / f"steps/step_{step:04d}"
+            events.append(with_step(event_of(read_json(folder / "gate.json", Gate)), folder))
+        if slow_update:
+            gate = read_json(run / f"slow_update/epoch_{epoch.epoch:02d}/gate.json", Gate)
+            events.append(event_of(gate))
     return events
 
 
@@ -103,8 +106,9 @@ def as_csv(events: list[Event]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt history`."""
+    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
     parser.add_argument(
-        "--gates", type=Path, nargs="+", required=True, help="every gate.json, the oldest first (read)"
+        "--plan", type=Path, required=True, help="plan.json; the run's folder is its own (read)"
     )
     parser.add_argument("--out", type=Path, required=True, help="history.json (written)")
     parser.add_argument("--csv", type=Path, required=True, help="history.csv (written)")
@@ -112,6 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    events = history(args.gates)
+    slow_update = read_resolved(args.config).settings.optimizer.use_slow_update
+    events = history(args.plan.parent, read_json(args.plan, Plan), slow_update)
     write_json(args.out, events)
     write_text(args.csv, as_csv(events))

@@ -1,16 +1,17 @@
-"""What every phase that calls a model shares: its arguments, and opening the model of a role."""
+"""What every phase that may call a model shares: its arguments, and opening the model of a role."""
 
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.models.base import Role
-from skillopt.models.client import CallPolicy, Client, open_client
-from skillopt.models.ledger import Ledger
-from skillopt.models.store import Store
+
+if TYPE_CHECKING:
+    from skillopt.models.client import Client
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,8 +24,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     store: Path
     width: int
 
-    def client(self, role: Role, *, width: int) -> Client:
+    def client(self, role: Role, *, width: int) -> "Client":
         """Return the model of a role; at most `width` calls at once, and never more than was granted."""
+        # Late: a phase that turns out to need no model starts in half the time.
+        from skillopt.models.client import CallPolicy, open_client
+        from skillopt.models.ledger import Ledger
+        from skillopt.models.store import Store
+
         settings = self.resolved.settings
         target = role == "target"
         return open_client(

@@ -18,7 +18,7 @@ from skillopt.models.base import CallError, Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
-from skillopt.phases.shapes import AnalystAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, AnalystAnswer
 from skillopt.process import run_async
 from skillopt.progress import Progress
 from skillopt.prompting import TrajectoryView, render
@@ -35,9 +35,6 @@ from skillopt.records import (
     Row,
     Side,
 )
-
-MAX_ANSWER_TOKENS = 16384
-"""Output limit of every optimizer call but a rewrite (arXiv 2605.23904, protocol)."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

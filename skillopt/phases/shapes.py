@@ -6,6 +6,9 @@ import msgspec
 
 from skillopt.records import Candidate, Edit, Patch, Pattern, Side, Suggestion
 
+MAX_ANSWER_TOKENS = 16384
+"""Output limit of every optimizer call but a rewrite (arXiv 2605.23904, protocol)."""
+
 
 class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One proposed edit."""

@@ -14,8 +14,7 @@ from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.reflect import MAX_ANSWER_TOKENS
-from skillopt.phases.shapes import SlowUpdateAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, SlowUpdateAnswer
 from skillopt.process import run_async
 from skillopt.prompting import PairView, render
 from skillopt.records import Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate, SlowUpdateAction

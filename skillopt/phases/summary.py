@@ -12,6 +12,7 @@ from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
+from skillopt.models.prices import read_prices
 from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
@@ -242,4 +243,5 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     run = args.config.parent
     write_json(args.out, summarise(run, args.last, read_json(args.gate, Gate)))
-    write_json(args.calls, read_ledger(args.store, run.name))
+    prices = read_resolved(args.config).settings.calls.prices
+    write_json(args.calls, read_ledger(args.store, run.name, read_prices(Path(prices)) if prices else None))

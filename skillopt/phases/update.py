@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -9,13 +10,8 @@ from skillopt.config.settings import Settings
 from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_text, write_json, write_text
 from skillopt.models.base import Request
-from skillopt.models.client import Client
-from skillopt.models.replies import ask_json
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.reflect import MAX_ANSWER_TOKENS
-from skillopt.phases.shapes import NotesAnswer, RewriteAnswer
-from skillopt.process import run_async
-from skillopt.prompting import render
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, NotesAnswer, RewriteAnswer
 from skillopt.records import (
     Digest,
     EditReport,
@@ -36,6 +32,9 @@ from skillopt.skill import (
     sha256,
     with_appendix,
 )
+
+if TYPE_CHECKING:
+    from skillopt.models.client import Client
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +73,12 @@ def draft_from_candidates(skill: str, patch: Patch) -> Draft:
 
 
 async def draft_from_suggestions(
-    skill: str, patch: Patch, history: tuple[Digest, ...], client: Client, settings: Settings, prompts: Path
+    skill: str, patch: Patch, history: tuple[Digest, ...], client: "Client", settings: Settings, prompts: Path
 ) -> Draft:
     """Have the whole body rewritten from the selected suggestions; regions are carried over."""
+    from skillopt.models.replies import ask_json
+    from skillopt.prompting import render
+
     messages = render(
         "rewrite",
         folder=prompts,
@@ -107,9 +109,12 @@ async def draft_from_suggestions(
 
 
 async def collect_notes(
-    skill: str, reflections: Reflections, client: Client, settings: Settings, prompts: Path
+    skill: str, reflections: Reflections, client: "Client", settings: Settings, prompts: Path
 ) -> Notes:
     """Add the step's notes to the appendix; past the threshold one call compacts them."""
+    from skillopt.models.replies import ask_json
+    from skillopt.prompting import render
+
     old = appendix_notes(skill)
     new = [note for group in reflections.groups for note in group.notes]
     notes = merge_notes(old, new)
@@ -213,23 +218,39 @@ def main(args: argparse.Namespace) -> None:
     selected = read_json(args.patch, Selected)
     reflections = read_json(args.reflections, Reflections)
     history = read_json(args.state, Gate).state.memory if args.state else ()
-    draft, notes = run_async(_draft(job, skill, selected, reflections, history))
+    if needs_model(selected, reflections):
+        draft, notes = _draft_with_model(job, skill, selected, reflections, history)
+    else:
+        draft, notes = draft_without_model(skill, selected.patch), Notes(notes=appendix_notes(skill), added=0)
     update = judge(args.step, skill, selected, draft, notes, job.resolved.settings)
     write_text(args.candidate, _with_notes(draft.text, notes) if update.action == "candidate" else skill)
     write_json(args.out, update)
 
 
-async def _draft(
+def needs_model(selected: Selected, reflections: Reflections) -> bool:
+    """Whether the update may call the optimizer: to rewrite the document, or to compact notes."""
+    return bool(selected.patch.suggestions) or any(group.notes for group in reflections.groups)
+
+
+def draft_without_model(skill: str, patch: Patch) -> Draft:
+    """Return the draft of an update that rewrites nothing by a model."""
+    return draft_from_candidates(skill, patch) if patch.candidates else draft_from_edits(skill, patch)
+
+
+def _draft_with_model(
     job: Job, skill: str, selected: Selected, reflections: Reflections, history: tuple[Digest, ...]
 ) -> tuple[Draft, Notes]:
+    from skillopt.process import run_async
+
     settings = job.resolved.settings
     prompts = environment(settings.env.name).prompts
-    async with job.client("optimizer", width=1) as client:
-        notes = await collect_notes(skill, reflections, client, settings, prompts)
-        if selected.patch.suggestions:
-            draft = await draft_from_suggestions(skill, selected.patch, history, client, settings, prompts)
-        elif selected.patch.candidates:
-            draft = draft_from_candidates(skill, selected.patch)
-        else:
-            draft = draft_from_edits(skill, selected.patch)
-    return draft, notes
+
+    async def work() -> tuple[Draft, Notes]:
+        async with job.client("optimizer", width=1) as client:
+            notes = await collect_notes(skill, reflections, client, settings, prompts)
+            if not selected.patch.suggestions:
+                return draft_without_model(skill, selected.patch), notes
+            patch = selected.patch
+            return await draft_from_suggestions(skill, patch, history, client, settings, prompts), notes
+
+    return run_async(work())

@@ -7,6 +7,9 @@ from pathlib import Path
 from skillopt.errors import ConfigError
 from skillopt.tools.workflow import workflow_root
 
+NOTE = Path(__file__).with_name("project.md")
+"""What a project's README says at first."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt init`."""
@@ -14,16 +17,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Copy the configuration and the sample; never over a file that is there."""
-    root = workflow_root()
-    sources = [root / "config" / "searchqa.yaml", *sorted((root / "data" / "searchqa").rglob("*.json"))]
-    targets = [args.folder / source.relative_to(root) for source in sources]
-    present = [target for target in targets if target.exists()]
+    """Copy the configuration, the sample and a note; never over a file that is there."""
+    copies = {args.folder / name: source for name, source in project_files(workflow_root()).items()}
+    present = [target for target in copies if target.exists()]
     if present:
         raise ConfigError(
             f"{present[0]}: expected no such file, found one. Name another folder or move it away."
         )
-    for source, target in zip(sources, targets, strict=True):
+    for target, source in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     print(f"{args.folder}: started. Next: cd {args.folder} && skillopt train searchqa")
+
+
+def project_files(root: Path) -> dict[str, Path]:
+    """Return what a project begins with: its path in the project, and the file to copy."""
+    shipped = [root / "config/config.yaml", root / "config/searchqa.yaml", root / "data/README.md"]
+    shipped += sorted((root / "data/searchqa").rglob("*.json"))
+    return {"README.md": NOTE} | {path.relative_to(root).as_posix(): path for path in shipped}

@@ -1,6 +1,7 @@
 """Run the workflow for one run: typed overrides, a stale lock opened, an exit code that says how it ended.
 
-The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile.
+The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile,
+with the lines of the phases only, and the score table at the end also when there was nothing to do.
 """
 
 import argparse
@@ -18,10 +19,13 @@ import psutil
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.phases.plan import plan_run
-from skillopt.tools.status import Status, read_status
+from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
 log = logging.getLogger(__name__)
+
+QUIET = ("--quiet", "host", "rules", "progress")
+"""What the engine leaves out while a run lasts: the phases say themselves how far they are."""
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -31,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="name of a run: config/<run>.yaml is read, results/<run>/ is written")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
+    parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
     parser.add_argument("--dry-run", action="store_true", help="show the training plan, run nothing")
     parser.add_argument("snakemake", nargs="*", help="after --, further arguments for snakemake")
 
@@ -49,7 +54,13 @@ def main(args: argparse.Namespace) -> int:
     if interrupted:
         log.warning("interrupted: run the same command again to go on; what was paid for is kept")
         return int(ExitCode.INTERRUPTED)
-    status = read_status(Path("results") / args.run)
+    folder = Path("results") / args.run
+    if code and not (folder / "config.json").exists():
+        return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
+    status = read_status(folder)
+    print(f"\n{text(status)}")
+    if status.summary:
+        print(f"the trained skill: {folder / 'best_skill.md'}")
     return int(ended(code, status))
 
 
@@ -106,9 +117,13 @@ def run_file(root: Path, run: str) -> Path:
 def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
     """Return the command line of the engine."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
-    command += ["--cores", str(args.cores), *(["--dry-run"] if args.dry_run else []), *args.snakemake]
-    if args.set:
-        command += ["--config", f"set={shlex.join(args.set)}"]
+    command += ["--cores", str(args.cores), *args.snakemake]
+    if args.dry_run:
+        command.append("--dry-run")
+    elif not args.verbose:
+        command += QUIET
+    # The table is printed here, also when there was nothing to do.
+    command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else [])]
     folder = f"results/{args.run}"
     return [*command, "--", f"{folder}/best_skill.md", f"{folder}/summary.json"]
 

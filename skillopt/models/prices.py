@@ -1,0 +1,56 @@
+"""What calls cost: a price table, and tokens turned into money."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from skillopt.errors import ConfigError
+from skillopt.records import Usage
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Prices of one model in USD per million tokens; `cached` is that of cached prompt tokens.
+
+    Reasoning tokens are part of the completion tokens, as providers bill them.
+    """
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+
+Prices = Mapping[str, Price]
+"""Prices by the name of the model, as it is configured."""
+
+
+def read_prices(path: Path) -> Prices:
+    """Read a price table: `<model>: {prompt: 1.25, cached: 0.125, completion: 10}`, one model a key.
+
+    Raises ConfigError naming the file and what is wrong in it.
+    """
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return msgspec.convert(content, dict[str, Price])
+    except OSError as error:
+        raise ConfigError(f"calls.prices: expected a price table at {path}: {error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise ConfigError(
+            f"{path}: expected a price table such as `gpt-5.5: {{prompt: 1.25, completion: 10}}` "
+            f"(USD per million tokens), found: {error}"
+        ) from error
+
+
+def cost_of(usage: Usage, price: Price | None) -> float | None:
+    """Return the cost in USD, None without a price or with unknown tokens.
+
+    Cached tokens that the provider does not tell are priced like the others: never too low.
+    """
+    if price is None or usage.prompt is None or usage.completion is None:
+        return None
+    cached = usage.cached or 0
+    cached_price = price.prompt if price.cached is None else price.cached
+    prompt = (usage.prompt - cached) * price.prompt + cached * cached_price
+    return (prompt + usage.completion * price.completion) / 1e6

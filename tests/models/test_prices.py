@@ -1,0 +1,46 @@
+import pytest
+
+from skillopt.errors import ConfigError
+from skillopt.models.base import Reply, RoleModel
+from skillopt.models.ledger import Ledger, per_phase, read_ledger
+from skillopt.models.prices import Price, cost_of, read_prices
+from skillopt.records import Usage
+
+PRICE = Price(prompt=1.25, cached=0.125, completion=10.0)
+
+
+def test_cost_in_dollars():
+    usage = Usage(calls=1, prompt=1_000_000, cached=400_000, completion=100_000)
+    assert cost_of(usage, PRICE) == pytest.approx(0.6 * 1.25 + 0.4 * 0.125 + 0.1 * 10)
+
+
+def test_unknown_is_never_zero_and_unknown_cached_never_too_low():
+    assert cost_of(Usage(calls=1, prompt=None, completion=5), PRICE) is None
+    assert cost_of(Usage(calls=1, prompt=5, completion=None), PRICE) is None
+    assert cost_of(Usage(calls=1, prompt=5, completion=5), None) is None
+    assert cost_of(Usage(calls=1, prompt=1_000_000, completion=0), PRICE) == pytest.approx(1.25)
+
+
+def test_only_calls_that_were_made_cost(tmp_path):
+    role = RoleModel(role="target", backend="x", model="m")
+    reply = Reply(text="", usage=Usage(calls=1, prompt=1_000_000, cached=0, completion=0))
+    ledger = Ledger(tmp_path, run="r", phase="rollout", label="0001")
+    ledger.replied("made", "a", role, reply)
+    ledger.replied("replayed", "a", role, reply)
+    ledger.close()
+    priced = per_phase(read_ledger(tmp_path, "r", {"m": PRICE}))
+    assert [(part.made, part.replayed, part.cost) for part in priced] == [(1, 1, 1.25)]
+    assert read_ledger(tmp_path, "r", {"other": PRICE}).totals[0].cost is None
+
+
+def test_a_price_table_is_read_and_refused_with_its_file(tmp_path):
+    table = tmp_path / "prices.yaml"
+    table.write_text(
+        "gpt-5.5: {prompt: 1.25, cached: 0.125, completion: 10}\nlocal: {prompt: 0, completion: 0}\n"
+    )
+    assert read_prices(table) == {"gpt-5.5": PRICE, "local": Price(prompt=0, completion=0)}
+    table.write_text("gpt-5.5: {promt: 1.25, completion: 10}\n")
+    with pytest.raises(ConfigError, match=r"prices\.yaml.*promt"):
+        read_prices(table)
+    with pytest.raises(ConfigError, match="missing"):
+        read_prices(tmp_path / "missing.yaml")

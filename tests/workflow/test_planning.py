@@ -1,0 +1,88 @@
+"""Dry runs before anything ran: size, other folders, several runs, refused configurations."""
+
+import json
+
+import pytest
+from project import Job, Project
+
+RUN = """
+train: {{num_epochs: {epochs}, batch_size: {batch}}}
+env: {{name: searchqa, split_mode: split_dir, split_dir: {data}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    made = Project(tmp_path_factory.mktemp("planning") / "project")
+    made.sample("small", 8, 4, 4)
+    for name in ("one", "two"):
+        made.write_run(name, RUN.format(epochs=1, batch=4, data="data/small"))
+    made.write_run("broken", "train: {num_epoch: 1}\nenv: {name: searchqa}\n")
+    return made
+
+
+def test_a_dry_run_works_in_an_empty_project_without_any_key(project):
+    keys = {"OPENAI_COMPATIBLE_API_KEY": "", "OPENAI_API_KEY": ""}
+    remote = ("model.backend=openai_compatible", "model.openai_compatible_base_url=https://example.org/v1")
+    jobs = project.planned("results/one/best_skill.md", overrides=remote, env=keys)
+    assert Job("one", "best_skill") in jobs
+    assert {job.at for job in jobs if job.rule == "rollout"} == {"0001", "0002"}
+    assert not (project.folder / "results").exists()
+
+
+def test_several_runs_in_one_command_and_a_broken_one_keeps_only_itself_from_running(project):
+    jobs = project.planned("results/one/best_skill.md", "results/two/best_skill.md")
+    assert {job.run for job in jobs} == {"one", "two"}
+    done = project.snakemake("--dry-run", "--", "results/broken/best_skill.md", check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "train.num_epoch" in said
+    assert "num_epochs" in said
+    assert "Traceback (most recent call last)" not in said
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("train.num_epoch=2", "num_epochs"),
+        ("train.num_epochs=two", "whole number"),
+        ("evaluation.use_gate=flase", "true or false"),
+    ],
+)
+def test_an_override_is_checked_like_a_file(project, override, said):
+    done = project.snakemake(
+        "--dry-run", "--config", f"set={override}", "--", "results/one/best_skill.md", check=False
+    )
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
+
+
+def test_another_working_directory(project, tmp_path):
+    done = project.snakemake("--dry-run", "--directory", str(tmp_path), "--", "results/one/best_skill.md")
+    assert "rollout" in done.stdout
+    assert not (tmp_path / "results").exists()
+    project.snakemake("--directory", str(tmp_path), "--", "results/one/skills/skill_v0000.md")
+    assert (tmp_path / "results/one/config.json").exists()
+    assert not (project.folder / "results").exists()
+
+
+def test_the_catalog_s_snakefile_has_the_same_default_target(project):
+    project.write_run("searchqa", RUN.format(epochs=1, batch=4, data="data/small"))
+    done = project.snakemake("--dry-run", "--snakefile", "workflow/Snakefile")
+    assert "rule summary" in done.stdout
+
+
+def test_a_thousand_steps_are_planned_one_after_the_other(project):
+    for split, count in (("train", 4000), ("val", 3), ("test", 3)):
+        items = [
+            {"id": f"{split}{n}", "question": f"Q{n}?", "context": f"[DOC] {split} {n}", "answers": [str(n)]}
+            for n in range(count)
+        ]
+        path = project.folder / "data/large" / split / "items.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(items), encoding="utf-8")
+    project.write_run("large", RUN.format(epochs=10, batch=40, data="data/large"))
+    jobs = project.planned("results/large/slow_update/epoch_10/skill.md", "results/large/best_skill.md")
+    gates = sorted(job.at for job in jobs if job.rule == "gate")
+    assert gates == [f"{n:04d}" for n in range(1, 1001)]
+    assert Job("large", "rollout", "1000") in jobs
