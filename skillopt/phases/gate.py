@@ -245,6 +245,16 @@ def _read_candidate(args: argparse.Namespace, run: Path, rule: GateRule, sha: st
     return scored(text, rows, files, rule)
 
 
+def _read_current(path: Path, state: State) -> str:
+    text = read_text(path)
+    if sha256(text) != state.current.sha256:
+        raise CorruptFile(
+            f"{path}: expected the current skill as the gate before recorded it, found another text. "
+            "Delete it and run the same command again; to start from a skill of your own, set env.skill_init."
+        )
+    return text
+
+
 def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     before = read_json(args.state, Gate)
     update = read_json(args.update, Update)
@@ -255,7 +265,7 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     path = _below(args.skill_out, run)
     epoch = read_json(args.plan, Plan).steps[args.step - 1].epoch
     gate = step_gate(args.step, epoch, before, update, candidate, rule)
-    text = skill_after(gate, read_text(args.skill), read_text(args.candidate), update)
+    text = skill_after(gate, _read_current(args.skill, before.state), read_text(args.candidate), update)
     if gate.state.current.sha256 != sha256(text):
         gate = msgspec.structs.replace(gate, state=with_text(gate.state, text, path))
     left = digest(read_json(args.reflections, Reflections), read_json(args.patch, Selected), gate)
@@ -276,7 +286,7 @@ def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> No
         candidate_sha256=slow.candidate_sha256,
         state=msgspec.structs.replace(before.state, memory=()),
     )
-    text = read_text(args.skill)
+    text = _read_current(args.skill, before.state)
     if slow.action == "candidate":
         candidate = _read_candidate(args, run, rule, slow.candidate_sha256, before.state)
         gate = judged(gate, decide(candidate, gate.state, rule))

@@ -17,7 +17,8 @@ def finished(server, tmp_path_factory):
     assert running.code == 0, running.text
     assert server.repeated == 0
     project.call_count = len(server.calls)
-    project.running = running
+    project.output = running.text
+    project.commands_of = project.commands(running)
     return project
 
 

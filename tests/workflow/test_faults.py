@@ -25,7 +25,7 @@ def leaks(project):
 
 def test_no_key_reaches_a_file_or_a_prompt(finished, server):
     assert leaks(finished) == []
-    assert finished.running.text.count(CANARY) == 0
+    assert finished.output.count(CANARY) == 0
     assert len(list(finished.folder.rglob("*"))) > 100
 
 
@@ -138,7 +138,7 @@ def test_a_dead_provider_stops_after_a_few_calls(project, server, preflight):
 
 @pytest.mark.parametrize("phase", ["aggregate", "slow_update", "meta_skill", "reflect", "compare"])
 def test_an_outage_in_any_phase_ends_with_its_code_and_a_message(finished, server, phase):
-    command = finished.commands(finished.running)[phase]
+    command = finished.commands_of[phase]
     before = finished.files()
     server.reset(lambda call: refused(call, 503))
     running = finished.start("bash", "-c", f"skillopt {command} --store elsewhere").wait()

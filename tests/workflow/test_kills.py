@@ -10,21 +10,12 @@ from loop import Hold, Project, kind_of, model, until
 
 BOUNDARIES = (
     "preflight.json",
-    "eval/val/initial/scores.json",
     "steps/step_0001/rollouts.jsonl",
-    "steps/step_0001/reflections.json",
     "steps/step_0001/merged.json",
-    "steps/step_0001/patch.json",
     "steps/step_0001/update.json",
-    "steps/step_0001/selection.jsonl",
     "skills/skill_v0001.md",
-    "slow_update/epoch_01/gate.json",
-    "steps/step_0002/selection.jsonl",
     "slow_update/epoch_02/pairs.json",
-    "slow_update/epoch_02/slow_update.json",
-    "slow_update/epoch_02/gate.json",
     "best_skill.md",
-    "history.json",
 )
 
 
@@ -131,7 +122,7 @@ def copy(finished, server, tmp_path):
     server.reset(model)
     project = Project(tmp_path, server.url)
     shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
-    project.commands_of = finished.commands(finished.running)
+    project.commands_of = finished.commands_of
     return project
 
 
@@ -184,7 +175,8 @@ DAMAGES = [
     ("steps/step_0002/candidate.md", "evaluate_step", lambda text: text + "- by hand\n"),
     ("steps/step_0002/candidate.md", "gate_step", lambda text: text + "- by hand\n"),
     ("steps/step_0002/selection.jsonl", "gate_step", lambda text: text[: text.index("\n") + 1]),
-    ("skills/skill_v0002.md", "best_skill", lambda text: text + "- by hand\n"),
+    ("slow_update/epoch_01/skill.md", "gate_step", lambda text: text + "- by hand\n"),
+    ("steps/step_0002/candidate.md", "best_skill", lambda text: text + "- by hand\n"),
     ("best_skill.json", "summary", lambda text: "null"),
     ("plan.json", "rollout", lambda text: text[:100]),
     ("config.json", "select", lambda text: text[:100]),
@@ -211,5 +203,5 @@ def damaged(finished, server, tmp_path_factory):
     server.reset(model)
     project = Project(tmp_path_factory.mktemp("damaged"), server.url)
     shutil.copytree(finished.folder, project.folder, dirs_exist_ok=True)
-    project.commands_of = finished.commands(finished.running)
+    project.commands_of = finished.commands_of
     return project
