@@ -44,7 +44,7 @@ def _named(text: str, options: Sequence[Option]) -> Option | None:
 
 def _article(text: str, match: re.Match[str]) -> bool:
     """Whether the letter found is the word "A" or "I" of a sentence that goes on."""
-    return match.group(1) in _WORDS and bool(re.match(r"\s+[a-z]", text[match.end() :]))
+    return match.group(1) in _WORDS and bool(re.match(r"\s+(?!or\b|and\b)[a-z]", text[match.end() :]))
 
 
 def _by_label(label: str, options: Sequence[Option]) -> Option | None:
