@@ -42,7 +42,7 @@ def _item(folder: Path, place: str, entry: dict[str, Any]) -> Item:
 
 def image_file(item: Item) -> Path:
     """Return where the page of a checked item lies."""
-    return Path(item.data["folder"]) / item.data["image_path"]
+    return Path(item.data["folder"], item.data["image_path"])
 
 
 def problem(item: Item) -> str:

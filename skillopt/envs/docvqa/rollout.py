@@ -30,7 +30,8 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
     status, found, why = judge_reply(_deciding(replies))
     score = anls(found.text, golds) if status == "scored" else 0.0
     accepted = " | ".join(golds)
-    note = f"question: {question}\npredicted answer: {found.text}\naccepted answers: {accepted}\nANLS: {score:.4f}"
+    note = f"question: {question}\npredicted answer: {found.text}\naccepted answers: {accepted}"
+    note += f"\nANLS: {score:.4f}"
     problem = f"{why}; " if why else ""
     return Attempt(
         status=status,
