@@ -5,8 +5,11 @@ from pathlib import Path
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.data import Splits, content_digest, load_splits, used
+from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
+from skillopt.errors import ConfigError
 from skillopt.files import write_json
+from skillopt.models.registry import backend_spec
 from skillopt.plan import make_plan
 from skillopt.records import Plan, SplitInfo
 
@@ -14,7 +17,9 @@ from skillopt.records import Plan, SplitInfo
 def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     """Read the data and plan a run; raises ConfigError or DataError before anything is paid for."""
     settings = resolved.settings
-    splits = load_splits(resolved, environment(settings.env.name))
+    bench = environment(settings.env.name)
+    require_capabilities(resolved, bench)
+    splits = load_splits(resolved, bench)
     limits = {"train": 0, "val": settings.evaluation.sel_env_num, "test": settings.evaluation.test_env_num}
     info = {}
     for name, limit in limits.items():
@@ -41,6 +46,18 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
         slow_update_samples=optimizer.slow_update_samples,
     )
     return plan, splits
+
+
+def require_capabilities(resolved: Resolved, bench: Environment) -> None:
+    """Raise ConfigError when the target's backend lacks what the benchmark needs, such as images."""
+    backend = resolved.roles["target"].backend
+    needs: frozenset[str] = getattr(bench, "needs", frozenset())
+    missing = sorted(needs - backend_spec(backend).capabilities)
+    if missing:
+        raise ConfigError(
+            f"env.name: {bench.name} needs a target that takes {', '.join(missing)}; the backend {backend!r} "
+            "does not. Choose another model.target_backend."
+        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

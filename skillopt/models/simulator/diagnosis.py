@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from skillopt.models.simulator.asked import Kind, kind_of
 from skillopt.models.simulator.briefs import Attempt
+from skillopt.models.simulator.choosing import marks_of, read_choice
 from skillopt.models.simulator.text import MONTHS, NUMBER_WORDS, content_stems, sentences, stems
 
 _LONG = 4
@@ -20,6 +21,11 @@ DESCRIPTIONS = {
     "kind": "the answer is not the kind of thing that was asked for",
     "rare": "the answer was taken from a sentence that speaks of something else",
     "no_repeat": "the answer repeats words of the question",
+    "label": "the answer is not the label of an option",
+    "equality": "the right option says when equality holds, the chosen one does not",
+    "both_ways": "the right option is an equivalence, the chosen one is not",
+    "unique": "the right option claims exactly one, the chosen one does not",
+    "condition": "the right option names a condition, the chosen one does not",
 }
 
 
@@ -35,6 +41,8 @@ def causes_of(attempt: Attempt) -> list[str]:
     """Name the rules whose lack one failed attempt shows, the plainest first."""
     if not attempt.accepted or not attempt.question:
         return []
+    if read_choice(attempt.question):
+        return _causes_of_choice(attempt)
     said, wanted = attempt.said.split(), min(attempt.accepted, key=len).split()
     found = []
     if len(said) > len(wanted) + _LONG:
@@ -54,6 +62,12 @@ def causes_of(attempt: Attempt) -> list[str]:
     if _elsewhere(attempt):
         found.append("rare")
     return found
+
+
+def _causes_of_choice(attempt: Attempt) -> list[str]:
+    right = marks_of(attempt.accepted[0])
+    found = [] if re.match(r"[A-Z]\b\.", attempt.said) else ["label"]
+    return found + [rule for rule in right if rule not in marks_of(attempt.said)]
 
 
 def looks_like(text: str, kind: Kind) -> bool:

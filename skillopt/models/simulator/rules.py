@@ -158,6 +158,13 @@ RULES = (
         (_say("all every several multiple", "possible plausible candidate alternatives options"),),
         against=("short",),
     ),
+    Rule("label", (_say("label letter", "only just bare nothing alone", "option choice choose chosen"),)),
+    Rule("equality", (_say("equality", "case cases holds hold", "option statement"),)),
+    Rule("both_ways", (_say("directions equivalence both", "option statement", "if direction directions"),)),
+    Rule(
+        "unique", (_say("exactly unique uniqueness", "one unique uniqueness", "option statement existence"),)
+    ),
+    Rule("condition", (_say("condition conditions hypothesis hypotheses", "option statement"),)),
     Rule("unsure", (_say("unknown unanswerable", _ANSWERING + " say"),)),
     Rule(
         "context",
@@ -165,7 +172,10 @@ RULES = (
         against=("short", "bare"),
     ),
 )
-HELPFUL = ("short", "bare", "exact", "when", "number", "person", "place", "kind", "rare", "no_repeat")
+HELPFUL = (
+    *("short", "bare", "exact", "when", "number", "person", "place", "kind", "rare", "no_repeat"),
+    *("label", "equality", "both_ways", "unique", "condition"),
+)
 HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context")
 _BY_NAME = {rule.name: rule for rule in RULES}
 

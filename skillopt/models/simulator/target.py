@@ -6,6 +6,7 @@ With an empty skill it writes like a chatty model: a whole sentence between the 
 from collections import Counter
 
 from skillopt.models.simulator.asked import Task
+from skillopt.models.simulator.choosing import choose, read_choice
 from skillopt.models.simulator.reader import Pick, find
 from skillopt.models.simulator.text import FUNCTION_WORDS, chance, tokens
 
@@ -16,6 +17,9 @@ _COMMENTS = 0.5  # share of answers that it comments on unless told not to
 
 def answer(task: Task, rules: frozenset[str]) -> str:
     """Return the whole reply to a task under the rules in force."""
+    choice = read_choice(task.question)
+    if choice:
+        return choose(choice, rules)
     picks = find(task, rules)
     if not picks:
         return "The passages do not say.\n<answer>I could not find it in the passages.</answer>"

@@ -53,6 +53,31 @@ RULES = {
         "Do not answer with a phrase that is already in the question.",
         "The answer must not restate any part of the question.",
     ),
+    "label": (
+        "Between the tags put the label of the chosen option alone.",
+        "Give only the letter of the option you choose.",
+        "Between the tags goes the letter of your choice alone.",
+    ),
+    "equality": (
+        "Prefer the option that says when equality holds.",
+        "Of two bounds take the statement that settles the case of equality.",
+        "Look for the option with the equality cases in it.",
+    ),
+    "both_ways": (
+        "Prefer the statement that goes in both directions, an equivalence, over one that has an if alone.",
+        "Prefer the option with both directions of an equivalence.",
+        "A statement in both directions beats one that has a single direction.",
+    ),
+    "unique": (
+        "Prefer the statement that claims exactly one over mere existence.",
+        "Where existence and uniqueness hold, take the option that states uniqueness.",
+        "Look for the option that says there is exactly one.",
+    ),
+    "condition": (
+        "Prefer the option that states the condition under which it holds.",
+        "Choose the statement that names its hypotheses.",
+        "Take the option whose conditions are spelled out.",
+    ),
 }
 HARMFUL = {
     "full_sentence": (

@@ -1,0 +1,59 @@
+"""DocVQA: questions about the image of a document page; a short answer out."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from skillopt.envs.base import Attempt, Chat, CommonSettings, EnvSettings
+from skillopt.envs.docvqa.items import problem, read_items
+from skillopt.envs.docvqa.rollout import FOLDER, answer_question
+from skillopt.records import Item
+
+
+class DocVQASettings(EnvSettings, frozen=True, kw_only=True):
+    """What this benchmark adds to the section `env`."""
+
+    image_detail: Annotated[
+        Literal["auto", "low", "high"],
+        msgspec.Meta(description="How closely the provider is asked to look at a page."),
+    ] = "auto"
+
+
+class DocVQA:
+    """Items hold `question`, `answers` and `image_path`; `soft` is ANLS, `hard` whether it is full."""
+
+    name = "docvqa"
+    needs: frozenset[str] = frozenset({"images"})
+    settings: type[EnvSettings] = DocVQASettings
+    prompts: Path = FOLDER
+    initial_skill: Path = Path(__file__).parent / "initial.md"
+
+    def read(self, path: Path) -> list[Item]:
+        """Read one data file or split folder; raises DataError naming file and item."""
+        return read_items(path)
+
+    def check(self, item: Item) -> str:
+        """Say what is wrong with an item ("" when nothing is)."""
+        return problem(item)
+
+    def reference(self, item: Item) -> str:
+        """Return nothing: the note at the end of a trajectory holds the accepted answers."""
+        return ""
+
+    async def attempt(
+        self,
+        item: Item,
+        skill: str,
+        chat: Chat,
+        common: CommonSettings,
+        settings: DocVQASettings,
+        seed: int,
+    ) -> Attempt:
+        """Ask the target one question and judge its answer; nothing here depends on the seed."""
+        return await answer_question(
+            item, skill, chat, max_turns=common.max_turns, detail=settings.image_detail
+        )
+
+
+ENVIRONMENT = DocVQA()

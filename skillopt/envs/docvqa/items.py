@@ -1,0 +1,74 @@
+"""Items of DocVQA: a question, accepted answers, the image of a page."""
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from skillopt.envs.itemfiles import read_entries
+from skillopt.errors import DataError
+from skillopt.records import Item
+
+GENERAL_TYPE = "docvqa"
+MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+
+
+def read_items(path: Path) -> list[Item]:
+    """Read one data file or split folder; image paths are below the folder of the file.
+
+    Raises DataError naming the file and the entry that has no id.
+    """
+    folder = path if path.is_dir() else path.parent
+    return [_item(folder, place, entry) for place, entry in read_entries(path)]
+
+
+def _item(folder: Path, place: str, entry: dict[str, Any]) -> Item:
+    given = entry.get("questionId", entry.get("id"))
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    if not isinstance(given, str) or not given.strip():
+        raise DataError(
+            f"{place}: expected an `id` or `questionId` (text or a whole number), found {given!r}."
+        )
+    answers = entry.get("answers", entry.get("answer", entry.get("ground_truth")))
+    data = {
+        "id": given,
+        "question": entry.get("question"),
+        "answers": [answers] if isinstance(answers, str) else answers,
+        "image_path": entry.get("image_path"),
+        "folder": folder.as_posix(),
+    }
+    kind = entry.get("topic") or entry.get("category")
+    return Item(id=given, data=data, task_type=kind if isinstance(kind, str) else GENERAL_TYPE)
+
+
+def image_file(item: Item) -> Path:
+    """Return where the page of a checked item lies."""
+    return Path(item.data["folder"], item.data["image_path"])
+
+
+def problem(item: Item) -> str:
+    """Say what is wrong with an item ("" when nothing is)."""
+    if not _is_text(item.data["question"]):
+        return f"expected a text in `question` that is not blank, found {item.data['question']!r}"
+    answers = item.data["answers"]
+    if not isinstance(answers, list) or not answers or not all(_is_text(answer) for answer in answers):
+        return f"expected a list of texts that are not blank in `answers`, found {answers!r}"
+    return _problem_of_image(item)
+
+
+def _problem_of_image(item: Item) -> str:
+    given = item.data["image_path"]
+    if not _is_text(given):
+        return f"expected the path of an image in `image_path`, found {given!r}"
+    path = PurePosixPath(given)
+    if path.is_absolute() or ".." in path.parts:
+        return f"expected a path below the data folder in `image_path`, found {given!r}"
+    if path.suffix.lower() not in MEDIA_TYPES:
+        return f"expected an image ({', '.join(MEDIA_TYPES)}) in `image_path`, found {given!r}"
+    file = image_file(item)
+    if not file.is_file() or not file.resolve().is_relative_to(Path(item.data["folder"]).resolve()):
+        return f"expected an image below the data folder, found none at {file}"
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,0 +1,95 @@
+"""One question about a page: what the target is shown, and what comes of its reply."""
+
+import base64
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from skillopt.envs.answers import Found, find_answer
+from skillopt.envs.base import Attempt, Chat
+from skillopt.envs.docvqa.items import MEDIA_TYPES, image_file
+from skillopt.envs.docvqa.scoring import anls, is_full
+from skillopt.models.base import Image, Message, Reply
+from skillopt.records import Item, Status, Turn
+
+FOLDER = Path(__file__).parent / "prompts"
+SKILL_LEFT_OUT = "(The skill document stands here.)"
+
+
+async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int, detail: str) -> Attempt:
+    """Ask the target, let it look again for up to `max_turns` turns in all, and judge its answer."""
+    question, golds = item.data["question"].strip(), item.data["answers"]
+    file = image_file(item)
+    page = Image(
+        data=base64.b64encode(file.read_bytes()).decode("ascii"),
+        media_type=MEDIA_TYPES[file.suffix.lower()],
+        detail=detail,
+    )
+    user = Message(role="user", content=_fill("target_user", question=question), images=(page,))
+    replies = await _talk((_system(skill), user), chat, max_turns)
+    status, found, why = judge_reply(_deciding(replies))
+    score = anls(found.text, golds) if status == "scored" else 0.0
+    accepted = " | ".join(golds)
+    note = f"question: {question}\npredicted answer: {found.text}\naccepted answers: {accepted}"
+    note += f"\nANLS: {score:.4f}"
+    problem = f"{why}; " if why else ""
+    return Attempt(
+        status=status,
+        hard=float(is_full(score)),
+        soft=score,
+        answer=found.text,
+        turns=len(replies),
+        trajectory=(
+            Turn(role="system", content=_system(SKILL_LEFT_OUT if skill.strip() else "").content),
+            Turn(role="user", content=f"{user.content}\n\n(image: {file.name})"),
+            *(Turn(role="assistant", content=reply.text) for reply in replies),
+            Turn(role="note", content=f"{note}\nproblem: {why}" if why else note),
+        ),
+        reason=""
+        if is_full(score)
+        else f"ANLS={score:.4f}: {problem}predicted {found.text!r}, accepted {accepted!r}",
+        extra={"anls": score, "gold_answers": list(golds), "image": item.data["image_path"]},
+    )
+
+
+async def _talk(opening: tuple[Message, ...], chat: Chat, max_turns: int) -> list[Reply]:
+    messages, replies = opening, [await chat(opening)]
+    while len(replies) < max_turns and replies[-1].text.strip():
+        again = Message(role="user", content=_fill("target_check"))
+        messages = (*messages, Message(role="assistant", content=replies[-1].text), again)
+        replies.append(await chat(messages))
+        if find_answer(replies[-1].text).where == "tag":
+            break
+    return replies
+
+
+def _deciding(replies: list[Reply]) -> Reply:
+    return ([reply for reply in replies if find_answer(reply.text).where == "tag"] or replies)[-1]
+
+
+def judge_reply(reply: Reply) -> tuple[Status, Found, str]:
+    """Return status, answer, and what was the matter ("" for nothing)."""
+    found = find_answer(reply.text)
+    if reply.finish_reason == "length" and found.where != "tag":
+        return "truncated", Found(text="", where=found.where), "the reply was cut off before its answer"
+    if found.where == "nowhere":
+        return "no_answer", found, "the reply was empty"
+    if found.where == "unclosed":
+        return "unparsed", found, "the answer tag was never closed"
+    if not found.text:
+        return "unparsed", found, "the answer tags were empty"
+    return "scored", found, ""
+
+
+def _system(skill: str) -> Message:
+    block = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
+    return Message(role="system", content=_fill("target_system", skill=block))
+
+
+def _fill(name: str, **values: str) -> str:
+    return _template(name).substitute(values)
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

@@ -1,0 +1,97 @@
+"""DocVQA: ANLS, items, what the target is sent, what comes of each kind of reply."""
+
+import asyncio
+import base64
+import json
+
+import pytest
+
+from skillopt.config.resolve import load_run
+from skillopt.envs.base import CommonSettings
+from skillopt.envs.docvqa import ENVIRONMENT, DocVQASettings
+from skillopt.envs.docvqa.scoring import anls
+from skillopt.errors import ConfigError
+from skillopt.models.base import Reply
+from skillopt.phases.plan import require_capabilities
+
+PAGE = b"\x89PNG\r\n\x1a\nbytes of a page"
+RAW = {"questionId": 7, "question": "Which date?", "answers": ["12 March 1999"], "image_path": "p/a.png"}
+
+
+def item_of(tmp_path, **changes):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "a.png").write_bytes(PAGE)
+    (tmp_path / "items.json").write_text(json.dumps([RAW | changes]), encoding="utf-8")
+    return ENVIRONMENT.read(tmp_path)[0]
+
+
+def attempt(item, reply):
+    sent = []
+
+    async def chat(messages, *, tools=(), tool_choice=""):
+        sent.append(messages)
+        return reply
+
+    common = CommonSettings(max_turns=1, max_completion_tokens=100)
+    return asyncio.run(ENVIRONMENT.attempt(item, "", chat, common, DocVQASettings(), 0)), sent
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "score"),
+    [
+        ("12 March 1999", "12 march  1999", 1),
+        ("12 March 1998", "12 March 1999", 0.9231),
+        ("abcd", "abcy", 0.75),
+        ("abcd", "abxy", 0),
+        ("$1,200", "1200", 0.6667),
+        ("Hello.", "hello", 0.8333),
+        ("", "x", 0),
+    ],
+)
+def test_anls(said, gold, score):
+    assert anls(said, ["nothing like it at all", gold]) == pytest.approx(score, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "status", "hard", "soft"),
+    [
+        ("<answer>12 march 1999</answer>", "stop", "scored", 1.0, 1.0),
+        ("<answer>12 March 1998</answer>", "stop", "scored", 0.0, 12 / 13),
+        ("<answer>never</answer>", "stop", "scored", 0.0, 0.0),
+        ("Let me", "length", "truncated", 0.0, 0.0),
+        (" ", "stop", "no_answer", 0.0, 0.0),
+        ("<answer>12 March 1999", "stop", "unparsed", 0.0, 0.0),
+        ("<answer></answer>", "stop", "unparsed", 0.0, 0.0),
+    ],
+)
+def test_replies(tmp_path, text, finish, status, hard, soft):
+    result, sent = attempt(item_of(tmp_path), Reply(text=text, finish_reason=finish))
+    assert (result.status, result.hard, result.soft) == (status, hard, pytest.approx(soft))
+    assert bool(result.reason) == (not hard)
+    image = sent[0][1].images[0]
+    assert (base64.b64decode(image.data), image.media_type) == (PAGE, "image/png")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        ({"image_path": "../a.png"}, "below the data folder"),
+        ({"image_path": "p/b.png"}, "found none"),
+        ({"image_path": "p/a.exe"}, "expected an image"),
+        ({"answers": []}, "`answers`"),
+        ({"question": ""}, "`question`"),
+    ],
+)
+def test_items(tmp_path, changes, message):
+    found = ENVIRONMENT.check(item_of(tmp_path, **changes))
+    assert message in found and bool(found) == bool(message)
+
+
+def test_a_target_that_takes_no_images_is_refused(tmp_path):
+    file = tmp_path / "pages.yaml"
+    file.write_text("env: {name: docvqa, split_mode: split_dir, split_dir: d}\nmodel: {backend: simulator}\n")
+    with pytest.raises(ConfigError, match="takes images; the backend 'simulator'"):
+        require_capabilities(load_run(file, [], {}), ENVIRONMENT)
+    images = load_run(file, ["model.target_backend=openai_compatible", "model.target=m"], {})
+    require_capabilities(images, ENVIRONMENT)
