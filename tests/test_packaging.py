@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "results", ".git", ".venv", ".snakemake", "dist", ".*_cache")
-BUNDLED = ("Snakefile", "rules", "workflow", "profiles", "config", "data/README.md", "data/searchqa")
+BUNDLED = ("Snakefile", "rules", "workflow", "profiles", "config", "data")
 
 pytestmark = pytest.mark.slow
 
