@@ -26,7 +26,7 @@ KEYS = {
     "TARGET_OPENAI_COMPATIBLE_API_KEY": f"{CANARY}-target",
 }
 ODD_IDS = ("a/b", "../up", "späte ü", "{{ x }}", "q'\"", "-n", "#6", "c\u0007c")
-TRAIN = ("skillopt", "train", "loop", "--cores", "4", "--", "-p")
+TRAIN = ("skillopt", "train", "loop", "--cores", "4", "--verbose", "--", "-p")
 SIZES = {"train": 6, "val": 4, "test": 4}
 _OWN = "--skill results/loop/steps/"
 IGNORED = ("calls.json", "logs", ".failure.json")

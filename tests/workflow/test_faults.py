@@ -7,8 +7,6 @@ import pytest
 from endpoint import Answer
 from loop import CANARY, is_optimizer, kind_of, model
 
-pytestmark = pytest.mark.xdist_group("loop")
-
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
 OFF = {"calls__preflight_call": False}
 

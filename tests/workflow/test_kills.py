@@ -8,8 +8,6 @@ import pytest
 from endpoint import Answer
 from loop import Hold, Project, kind_of, model, until
 
-pytestmark = pytest.mark.xdist_group("loop")
-
 BOUNDARIES = (
     "preflight.json",
     "steps/step_0001/rollouts.jsonl",

@@ -8,8 +8,6 @@ from project import Project
 
 from skillopt.skill import SkillDocument
 
-pytestmark = pytest.mark.xdist_group("modes")
-
 BASE = """
 train: {{num_epochs: 2, batch_size: 6{train}}}
 gradient: {{minibatch_size: 3{gradient}}}

@@ -7,8 +7,6 @@ from itertools import pairwise
 import pytest
 from project import Job, Project
 
-pytestmark = pytest.mark.xdist_group("reruns")
-
 RUN = """
 train: {{num_epochs: 2, batch_size: 4}}
 gradient: {{minibatch_size: 4}}
