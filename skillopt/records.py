@@ -164,7 +164,7 @@ class Reflection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reflections(msgspec.Struct, frozen=True, kw_only=True):
-    """`reflections.json`."""
+    """`reflections.json`. `reasons` groups why rows failed, for when no analyst saw a pattern."""
 
     step: int
     groups: tuple[Reflection, ...]
@@ -172,6 +172,7 @@ class Reflections(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     succeeded: int
     unscored: int
+    reasons: tuple[Pattern, ...] = ()
 
 
 class MergeNote(msgspec.Struct, frozen=True, kw_only=True):

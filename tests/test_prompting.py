@@ -60,7 +60,10 @@ CASES = [
         ("analyst_failure", ANALYST | {"update_mode": mode, "skill_aware": False}, keys)
         for mode, keys in MODES.items()
     ),
-    *(("analyst_success", ANALYST | {"update_mode": mode}, keys) for mode, keys in MODES.items()),
+    *(
+        ("analyst_success", ANALYST | {"update_mode": mode, "skill_aware": False}, keys)
+        for mode, keys in MODES.items()
+    ),
     *(
         (
             "merge",
@@ -167,7 +170,7 @@ def test_no_limit_no_budget():
         {"update_mode": "patch", "learning_rate": None},
         {"update_mode": "full_rewrite_minibatch", "learning_rate": 4},
     ):
-        _, user = render("analyst_success", folder=None, **(ANALYST | values))
+        _, user = render("analyst_success", folder=None, skill_aware=False, **(ANALYST | values))
         assert "At most" not in user.content
 
 
@@ -176,6 +179,14 @@ def test_skill_aware_asks_for_notes():
     aware, _ = render("analyst_failure", folder=None, skill_aware=True, **values)
     assert '"appendix_notes"' in aware.content
     assert "EXECUTION_LAPSE" in aware.content
+
+
+def test_success_analysts_are_asked_for_notes_only_when_theirs_are_kept():
+    values = ANALYST | {"update_mode": "patch"}
+    asked, _ = render("analyst_success", folder=None, skill_aware=True, **values)
+    plain, _ = render("analyst_success", folder=None, skill_aware=False, **values)
+    assert '"appendix_notes"' in asked.content
+    assert "appendix_notes" not in plain.content
 
 
 def test_empty_skill_and_memory_leave_no_empty_block():

@@ -118,7 +118,7 @@ def digest(reflections: Reflections, selected: Selected, gate: Gate) -> Digest:
         action=gate.action,
         failed=reflections.failed,
         total=reflections.rows,
-        patterns=_patterns(reflections),
+        patterns=_patterns(reflections) or reflections.reasons,
         failed_ids=tuple(id_ for group in failures for id_ in group.ids),
         tried=selected.patch if rejected else Patch(),
         score_before=gate.compared.value if rejected and gate.compared else None,

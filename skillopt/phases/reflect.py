@@ -2,6 +2,7 @@
 
 import argparse
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,12 +30,16 @@ from skillopt.records import (
     Item,
     MetaSkill,
     Patch,
+    Pattern,
     Plan,
     Reflection,
     Reflections,
     Row,
     Side,
 )
+
+_MOST_REASONS = 8
+"""Reasons that a step passes on at most: a minibatch's worth."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +118,16 @@ async def reflect(
         failed=failed,
         succeeded=len(scored) - failed,
         unscored=len(rows) - len(scored),
+        reasons=failure_reasons(scored),
+    )
+
+
+def failure_reasons(rows: Sequence[Row]) -> tuple[Pattern, ...]:
+    """Group failed rows by their reason, the commonest first: what is left when no analyst saw a pattern."""
+    reasons = Counter(row.reason for row in rows if row.hard is not None and row.hard < 1e-9 and row.reason)
+    return tuple(
+        Pattern(failure_type="reason", count=count, description=reason)
+        for reason, count in reasons.most_common(_MOST_REASONS)
     )
 
 
@@ -133,7 +148,7 @@ async def _analyse(
         learning_rate=_edit_limit(settings),
         history=context.history,
         memory=context.memory,
-        skill_aware=_skill_aware(group.side, settings),
+        skill_aware=_keeps_notes(group.side, settings),
         group=tuple(_view(row, items[row.id], bench) for row in group.rows),
     )
     request = Request(messages=messages, max_completion_tokens=_answer_tokens(settings))
@@ -175,10 +190,6 @@ def _answer_tokens(settings: Settings) -> int:
     if settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
         return settings.model.rewrite_max_completion_tokens
     return MAX_ANSWER_TOKENS
-
-
-def _skill_aware(side: Side, settings: Settings) -> bool:
-    return side == "failure" and settings.optimizer.use_skill_aware_reflection
 
 
 def _keeps_notes(side: Side, settings: Settings) -> bool:

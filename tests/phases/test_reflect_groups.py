@@ -1,6 +1,8 @@
 import random
 
-from skillopt.phases.reflect import group_rows
+from msgspec.structs import replace
+
+from skillopt.phases.reflect import failure_reasons, group_rows
 from skillopt.records import Batch
 from tests.decisions.test_scoring import row
 
@@ -46,3 +48,11 @@ def test_each_micro_batch_is_reflected_on_by_itself():
     assert ids_of(groups, "failure", 1) == [["c"]]
     assert ids_of(groups, "success", 1) == [["a"]]
     assert ids_of(groups, "success", 0) == []
+
+
+def test_reasons_of_failures_are_grouped_the_commonest_first():
+    rows = [replace(row(f"f{n}", 0.0), reason="too long") for n in range(2)]
+    rows += [replace(row("g", 0.0), reason="cut off"), replace(row("s", 1.0), reason="near miss")]
+    rows += [replace(row("t", None, status="timeout"), reason="late")]
+    found = [(pattern.description, pattern.count) for pattern in failure_reasons(rows)]
+    assert found == [("too long", 2), ("cut off", 1)]
