@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 8
 
-.PHONY: help install demo test check clean
+.PHONY: help install demo test check bench clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -30,6 +30,9 @@ check: $(BIN)/skillopt ## format, lint and types
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile rules workflow/Snakefile
 	$(BIN)/snakemake --lint
+
+bench: $(BIN)/skillopt ## measure speed, calls and memory (about 15 minutes)
+	$(BIN)/python benchmarks/run.py
 
 clean: ## remove .venv and caches, keep results
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist
