@@ -7,6 +7,7 @@ from string import Template
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
+from skillopt.envs.dialogue import deciding, talk
 from skillopt.envs.docvqa.items import MEDIA_TYPES, image_file
 from skillopt.envs.docvqa.scoring import anls, is_full
 from skillopt.models.base import Image, Message, Reply
@@ -26,8 +27,10 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
         detail=detail,
     )
     user = Message(role="user", content=_fill("target_user", question=question), images=(page,))
-    replies = await _talk((_system(skill), user), chat, max_turns)
-    status, found, why = judge_reply(_deciding(replies))
+    replies = await talk(
+        (_system(skill), user), chat, Message(role="user", content=_fill("target_check")), max_turns
+    )
+    status, found, why = judge_reply(deciding(replies))
     score = anls(found.text, golds) if status == "scored" else 0.0
     accepted = " | ".join(golds)
     note = f"question: {question}\npredicted answer: {found.text}\naccepted answers: {accepted}"
@@ -50,21 +53,6 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
         else f"ANLS={score:.4f}: {problem}predicted {found.text!r}, accepted {accepted!r}",
         extra={"anls": score, "gold_answers": list(golds), "image": item.data["image_path"]},
     )
-
-
-async def _talk(opening: tuple[Message, ...], chat: Chat, max_turns: int) -> list[Reply]:
-    messages, replies = opening, [await chat(opening)]
-    while len(replies) < max_turns and replies[-1].text.strip():
-        again = Message(role="user", content=_fill("target_check"))
-        messages = (*messages, Message(role="assistant", content=replies[-1].text), again)
-        replies.append(await chat(messages))
-        if find_answer(replies[-1].text).where == "tag":
-            break
-    return replies
-
-
-def _deciding(replies: list[Reply]) -> Reply:
-    return ([reply for reply in replies if find_answer(reply.text).where == "tag"] or replies)[-1]
 
 
 def judge_reply(reply: Reply) -> tuple[Status, Found, str]:

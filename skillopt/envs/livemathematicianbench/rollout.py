@@ -6,6 +6,7 @@ import msgspec
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
+from skillopt.envs.dialogue import deciding, talk
 from skillopt.envs.livemathematicianbench.options import Option, Shown, shown
 from skillopt.envs.livemathematicianbench.prompt import (
     SKILL_LEFT_OUT,
@@ -14,7 +15,7 @@ from skillopt.envs.livemathematicianbench.prompt import (
     user_message,
 )
 from skillopt.envs.livemathematicianbench.scoring import chosen
-from skillopt.models.base import Message, Reply
+from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
 
@@ -36,8 +37,8 @@ async def answer_question(
     """
     options = shown(item.data, seed)
     user = user_message(item.data["question"], options.options, extras)
-    replies = await _talk((system_message(skill), user), chat, max_turns)
-    outcome = judge_reply(_deciding(replies), options.options)
+    replies = await talk((system_message(skill), user), chat, check_message(), max_turns)
+    outcome = judge_reply(deciding(replies), options.options)
     score = float(outcome.option == options.correct)
     told = system_message(SKILL_LEFT_OUT if skill.strip() else "").content
     return Attempt(
@@ -61,23 +62,6 @@ async def answer_question(
             "answer_from": outcome.found.where,
         },
     )
-
-
-async def _talk(opening: tuple[Message, ...], chat: Chat, max_turns: int) -> list[Reply]:
-    messages, replies = opening, [await chat(opening)]
-    # A blank reply ends the dialogue too: providers refuse an empty assistant message.
-    while len(replies) < max_turns and replies[-1].text.strip():
-        messages = (*messages, Message(role="assistant", content=replies[-1].text), check_message())
-        replies.append(await chat(messages))
-        if find_answer(replies[-1].text).where == "tag":
-            break
-    return replies
-
-
-def _deciding(replies: Sequence[Reply]) -> Reply:
-    """Return the last reply with a complete answer, else the last one."""
-    complete = [reply for reply in replies if find_answer(reply.text).where == "tag"]
-    return (complete or replies)[-1]
 
 
 def judge_reply(reply: Reply, options: Sequence[Option]) -> Outcome:

@@ -7,6 +7,7 @@ import msgspec
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
+from skillopt.envs.dialogue import deciding, talk
 from skillopt.envs.searchqa.prompt import (
     SKILL_LEFT_OUT,
     check_message,
@@ -15,7 +16,7 @@ from skillopt.envs.searchqa.prompt import (
     user_message,
 )
 from skillopt.envs.searchqa.scoring import Judgement, judge
-from skillopt.models.base import Message, Reply
+from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
 
@@ -38,8 +39,8 @@ async def answer_question(
     question, golds = item.data["question"], item.data["answers"]
     context = cut_context(item.data["context"], context_chars)
     opening = (system_message(skill), user_message(context, question))
-    replies = await _talk(opening, chat, max_turns)
-    outcome = judge_reply(_deciding(replies), golds)
+    replies = await talk(opening, chat, check_message(), max_turns)
+    outcome = judge_reply(deciding(replies), golds)
     told = (Turn(role="system", content=_without_skill(skill)), Turn(role="user", content=opening[1].content))
     return Attempt(
         status=outcome.status,
@@ -51,23 +52,6 @@ async def answer_question(
         reason=_reason(golds, outcome),
         extra=_extra(golds, outcome, context_cut=context != item.data["context"]),
     )
-
-
-async def _talk(opening: tuple[Message, ...], chat: Chat, max_turns: int) -> list[Reply]:
-    messages, replies = opening, [await chat(opening)]
-    # A blank reply ends the dialogue too: providers refuse an empty assistant message.
-    while len(replies) < max_turns and replies[-1].text.strip():
-        messages = (*messages, Message(role="assistant", content=replies[-1].text), check_message())
-        replies.append(await chat(messages))
-        if find_answer(replies[-1].text).where == "tag":
-            break
-    return replies
-
-
-def _deciding(replies: Sequence[Reply]) -> Reply:
-    """Return the last reply with a complete answer, else the last one."""
-    complete = [reply for reply in replies if find_answer(reply.text).where == "tag"]
-    return (complete or replies)[-1]
 
 
 def judge_reply(reply: Reply, golds: Sequence[str]) -> Outcome:

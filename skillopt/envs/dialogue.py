@@ -1,0 +1,32 @@
+"""The dialogue of the question benchmarks: an answer, then turns in which the target checks itself."""
+
+from collections.abc import Sequence
+
+from skillopt.envs.answers import find_answer
+from skillopt.envs.base import Chat
+from skillopt.models.base import Message, Reply
+
+
+async def talk(opening: tuple[Message, ...], chat: Chat, check: Message, max_turns: int) -> list[Reply]:
+    """Ask, then send `check` after each reply, for up to `max_turns` replies in all.
+
+    From the second turn on the dialogue ends with the first reply that has a complete answer.
+    """
+    messages, replies = opening, [await chat(opening)]
+    # A blank reply ends the dialogue too: providers refuse an empty assistant message.
+    while len(replies) < max_turns and replies[-1].text.strip():
+        messages = (*messages, Message(role="assistant", content=replies[-1].text), check)
+        replies.append(await chat(messages))
+        if _complete(replies[-1]):
+            break
+    return replies
+
+
+def deciding(replies: Sequence[Reply]) -> Reply:
+    """Return the last reply with a complete answer, else the last one."""
+    complete = [reply for reply in replies if _complete(reply)]
+    return (complete or replies)[-1]
+
+
+def _complete(reply: Reply) -> bool:
+    return find_answer(reply.text).where == "tag"
