@@ -28,7 +28,6 @@ from skillopt.records import (
     Reflections,
     Side,
     Suggestion,
-    UpdateMode,
 )
 
 MergeSide = Literal["failure", "success", "both"]
@@ -82,6 +81,7 @@ class Merger(msgspec.Struct, frozen=True, kw_only=True):
             Request(messages=messages, max_completion_tokens=tokens),
             ChangesAnswer,
             attempts=self.settings.calls.answer_attempts,
+            check=lambda value: value.lacks(mode),
         )
         note = MergeNote(
             side=side,
@@ -94,7 +94,8 @@ class Merger(msgspec.Struct, frozen=True, kw_only=True):
         if answer.value is None:
             return concatenate(group, level), note
         support = sum(_support(patch) for patch in group)
-        return answer.value.patch("success" if side == "success" else "failure", support, level), note
+        default: Side = "success" if side == "success" else "failure"
+        return answer.value.as_patch(mode, default, support, level), note
 
 
 def concatenate(patches: Sequence[Patch], level: int) -> Patch:
@@ -119,7 +120,7 @@ def _support(patch: Patch) -> int:
 async def aggregate(reflections: Reflections, merger: Merger) -> Merged:
     """Merge failures and successes side by side, then both; failures come first."""
     sides: tuple[Side, Side] = ("failure", "success")
-    patches = {side: useful(reflections, side, merger.settings.optimizer.skill_update_mode) for side in sides}
+    patches = {side: useful(reflections, side) for side in sides}
     (failures, notes), (successes, more) = await gather(merger.tree(patches[side], side) for side in sides)
     notes = [*notes, *more]
     if failures.empty or successes.empty:
@@ -131,19 +132,10 @@ async def aggregate(reflections: Reflections, merger: Merger) -> Merged:
     return Merged(step=reflections.step, patch=patch, merges=(*notes, note))
 
 
-def useful(reflections: Reflections, side: Side, mode: UpdateMode) -> list[Patch]:
-    """Return the patches of one side that propose something in the run's update mode."""
+def useful(reflections: Reflections, side: Side) -> list[Patch]:
+    """Return the patches of one side that propose something."""
     found = [group.patch for group in reflections.groups if group.kind == side and group.patch]
-    kept = [_only(patch, mode) for patch in found]
-    return [patch for patch in kept if not patch.empty]
-
-
-def _only(patch: Patch, mode: UpdateMode) -> Patch:
-    return {
-        "patch": Patch(reasoning=patch.reasoning, edits=patch.edits),
-        "rewrite_from_suggestions": Patch(reasoning=patch.reasoning, suggestions=patch.suggestions),
-        "full_rewrite_minibatch": Patch(reasoning=patch.reasoning, candidates=patch.candidates),
-    }[mode]
+    return [patch for patch in found if not patch.empty]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

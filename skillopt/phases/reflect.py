@@ -139,11 +139,11 @@ async def _analyse(
     bench: Environment,
     items: dict[str, Item],
 ) -> Reflection:
-    optimizer = settings.optimizer
+    mode = settings.optimizer.skill_update_mode
     messages = render(
         f"analyst_{group.side}",
         folder=bench.prompts,
-        update_mode=optimizer.skill_update_mode,
+        update_mode=mode,
         skill=context.skill,
         learning_rate=_edit_limit(settings),
         history=context.history,
@@ -159,14 +159,19 @@ async def _analyse(
         patch=None,
     )
     try:
-        answer = await ask_json(client, request, AnalystAnswer, attempts=settings.calls.answer_attempts)
+        answer = await ask_json(
+            client,
+            request,
+            AnalystAnswer,
+            attempts=settings.calls.answer_attempts,
+            check=lambda value: value.lacks(mode),
+        )
     except CallError as error:
         return msgspec.structs.replace(reflection, problems=(f"{error.kind}: {error}",), provider_failed=True)
     if answer.value is None:
         return msgspec.structs.replace(reflection, problems=answer.problems, usage=answer.usage)
-    patch = answer.value.changes().patch(group.side, len(group.rows), 0)
-    limit = _edit_limit(settings)
-    kept, clipped = _clip(patch, limit)
+    patch = answer.value.changes(mode).as_patch(mode, group.side, len(group.rows), 0)
+    kept, clipped = _clip(patch, _edit_limit(settings))
     return msgspec.structs.replace(
         reflection,
         patch=kept,

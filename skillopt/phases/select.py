@@ -119,7 +119,7 @@ async def select(step: int, merged: Patch, scheduled: int | None, chooser: Choos
         return Selected(
             step=step, budget=scheduled, budget_reason="nothing to choose", how="nothing", patch=merged
         )
-    if merged.candidates:
+    if chooser.settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
         reason = "whole skills are proposed: the budget does not apply"
         return Selected(step=step, budget=None, budget_reason=reason, how="not_limited", patch=merged)
     available: Changes = merged.edits or merged.suggestions

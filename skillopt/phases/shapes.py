@@ -1,10 +1,11 @@
 """The JSON that optimizer models are asked for. Models add keys and leave some out: both are fine."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
-from skillopt.records import Candidate, Edit, Patch, Pattern, Side, Suggestion
+from skillopt.records import Candidate, Edit, Patch, Pattern, Side, Suggestion, UpdateMode
 
 MAX_ANSWER_TOKENS = 16384
 """Output limit of every optimizer call but a rewrite (arXiv 2605.23904, protocol)."""
@@ -41,16 +42,35 @@ class CandidateAnswer(msgspec.Struct, frozen=True, kw_only=True):
     source_type: Side | None = None
 
 
+LISTS: Mapping[UpdateMode, str] = {
+    "patch": "edits",
+    "rewrite_from_suggestions": "revise_suggestions",
+    "full_rewrite_minibatch": "skill_candidates",
+}
+"""Update mode -> the list that an answer must have. Lists of the other modes are not heeded."""
+
+
 class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes in whichever update mode; also what a merge answers."""
+    """Proposed changes; also what a merge answers. An empty list proposes nothing, None is no list."""
 
     reasoning: str | None = None
-    edits: tuple[EditAnswer, ...] = ()
-    revise_suggestions: tuple[SuggestionAnswer, ...] = ()
-    skill_candidates: tuple[CandidateAnswer, ...] = ()
+    edits: tuple[EditAnswer, ...] | None = None
+    revise_suggestions: tuple[SuggestionAnswer, ...] | None = None
+    skill_candidates: tuple[CandidateAnswer, ...] | None = None
 
-    def patch(self, side: Side, support: int, level: int) -> Patch:
-        """Return it as a patch; `side` and `support` are given to what names none of its own."""
+    def lacks(self, mode: UpdateMode) -> str:
+        """Say that the list of the update mode is missing, to the model that is asked again; "" if not."""
+        name = LISTS[mode]
+        return "" if getattr(self, name) is not None else f'the JSON object has no list "{name}"'
+
+    def as_patch(self, mode: UpdateMode, side: Side, support: int, level: int) -> Patch:
+        """Return the list of the update mode as a patch, and nothing of the other lists.
+
+        `side` and `support` are given to what names none of its own.
+        """
+        edits = self.edits if mode == "patch" else None
+        suggestions = self.revise_suggestions if mode == "rewrite_from_suggestions" else None
+        candidates = self.skill_candidates if mode == "full_rewrite_minibatch" else None
         return Patch(
             reasoning=self.reasoning or "",
             edits=tuple(
@@ -62,7 +82,7 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     source_type=edit.source_type or side,
                     merge_level=level,
                 )
-                for edit in self.edits
+                for edit in edits or ()
             ),
             suggestions=tuple(
                 Suggestion(
@@ -74,7 +94,7 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     source_type=item.source_type or side,
                     merge_level=level,
                 )
-                for item in self.revise_suggestions
+                for item in suggestions or ()
             ),
             candidates=tuple(
                 Candidate(
@@ -85,7 +105,7 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     source_type=item.source_type or side,
                     merge_level=level,
                 )
-                for item in self.skill_candidates
+                for item in candidates or ()
             ),
         )
 
@@ -105,24 +125,23 @@ class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return Pattern(failure_type=name, count=self.count, description=self.description)
 
 
-class AnalystAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an analyst answers: `patch` in mode patch, the lists beside it in the rewrite modes."""
+class AnalystAnswer(ChangesAnswer, frozen=True, kw_only=True):
+    """What an analyst answers: `patch` holds the changes in mode patch; the rewrite modes have no `patch`."""
 
     patch: ChangesAnswer | None = None
-    revise_suggestions: tuple[SuggestionAnswer, ...] = ()
-    skill_candidates: tuple[CandidateAnswer, ...] = ()
     failure_summary: tuple[PatternAnswer, ...] = ()
     success_patterns: tuple[PatternAnswer | str, ...] = ()
     appendix_notes: tuple[str, ...] = ()
 
-    def changes(self) -> ChangesAnswer:
-        """Return the proposed changes, wherever the model put them."""
-        inner = self.patch or ChangesAnswer()
-        return msgspec.structs.replace(
-            inner,
-            revise_suggestions=inner.revise_suggestions or self.revise_suggestions,
-            skill_candidates=inner.skill_candidates or self.skill_candidates,
-        )
+    def changes(self, mode: UpdateMode) -> ChangesAnswer:
+        """Return the changes proposed in the update mode, inside `patch` or beside it."""
+        return self if self.patch is None or self.patch.lacks(mode) else self.patch
+
+    def lacks(self, mode: UpdateMode) -> str:
+        """Say that the list of the update mode is missing, both inside `patch` and beside it."""
+        where = ' inside "patch"' if mode == "patch" else ""
+        problem = super().lacks(mode)
+        return problem + where if problem and self.changes(mode) is self else ""
 
     def patterns(self) -> tuple[Pattern, ...]:
         """Return failure or success patterns as records."""

@@ -74,8 +74,8 @@ def analyse(group, side="failure", mode="patch", seed="0", **values):
     )
 
 
-def proposed(answer):
-    patch = answer.changes().patch("failure", 8, 0)
+def proposed(answer, mode="patch"):
+    patch = answer.changes(mode).as_patch(mode, "failure", 8, 0)
     texts = [edit.content for edit in patch.edits]
     texts += [suggestion.instruction for suggestion in patch.suggestions]
     texts += [candidate.new_skill for candidate in patch.candidates]
@@ -84,14 +84,14 @@ def proposed(answer):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_analyst_diagnoses_what_is_in_its_prompt(mode):
-    assert {"short", "bare"} <= proposed(analyse(CHATTY, mode=mode))
-    assert "rare" in proposed(analyse(WRONG_PLACE, mode=mode))
-    assert not {"short", "bare"} & proposed(analyse(WRONG_PLACE, mode=mode))
+    assert {"short", "bare"} <= proposed(analyse(CHATTY, mode=mode), mode)
+    assert "rare" in proposed(analyse(WRONG_PLACE, mode=mode), mode)
+    assert not {"short", "bare"} & proposed(analyse(WRONG_PLACE, mode=mode), mode)
 
 
 def test_an_analyst_counts_patterns_and_keeps_to_the_budget():
     answer = analyse(CHATTY, learning_rate=2)
-    assert len(answer.changes().edits) == 2
+    assert len(answer.changes("patch").edits) == 2
     assert {pattern.count for pattern in answer.patterns()} == {8}
     assert answer.patterns()[0].failure_type == "rule_missing"
 
@@ -105,7 +105,7 @@ def test_an_analyst_patches_gaps_only():
 
 
 def test_the_first_edit_replaces_the_line_that_says_nothing():
-    edits = analyse(CHATTY).changes().edits
+    edits = analyse(CHATTY).changes("patch").edits
     assert (edits[0].op, edits[0].target) == ("replace", "Nothing has been learned yet.")
     assert all(edit.op == "append" for edit in edits[1:])
 
@@ -114,7 +114,7 @@ def test_the_first_edit_replaces_the_line_that_says_nothing():
 def test_a_harmful_line_is_repaired(mode):
     harmful = "- Always explain your answer in full sentences."
     answer = analyse(CHATTY, mode=mode, skill=f"# Notes\n{harmful}\n")
-    patch = answer.changes().patch("failure", 8, 0)
+    patch = answer.changes(mode).as_patch(mode, "failure", 8, 0)
     if mode == "patch":
         assert (patch.edits[0].op, patch.edits[0].target) == ("replace", harmful)
     elif mode == "rewrite_from_suggestions":
@@ -162,7 +162,7 @@ def test_successes_teach_what_the_skill_lacks():
     group = tuple(view("Ilse Korven", number=n) for n in range(4))
     found = [analyse(group, side="success", seed=seed) for seed in SEEDS]
     assert any("short" in proposed(answer) for answer in found)
-    assert any(answer.changes().patch("success", 4, 0).empty for answer in found)
+    assert any(answer.changes("patch").as_patch("patch", "success", 4, 0).empty for answer in found)
     assert found[0].patterns()[0].count == 4
 
 
