@@ -125,6 +125,13 @@ def width(setting):
     )
 
 
+def sample_width(wildcards):
+    """Return how many calls an epoch's sample wants in flight: no more than it has items."""
+    run = run_of(wildcards.run)
+    workers = run.resolved.settings.env.workers
+    return min(workers, run.epoch(int(wildcards.epoch)).sample)
+
+
 def prompts(*names):
     """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
     return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
@@ -196,6 +203,13 @@ def evaluated_before(wildcards):
     }
     names = before.get(wildcards.evaluation, [])
     return below(wildcards, [f"eval/{name}/scores.json" for name in names])
+
+
+def evaluated_state(wildcards):
+    """Return the last gate record, which names the rows of every text the selection split has seen."""
+    if wildcards.evaluation != "val/last":
+        return []
+    return below(wildcards, run_of(wildcards.run).last_gate())
 
 
 def evaluated_items(wildcards):

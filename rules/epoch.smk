@@ -1,10 +1,34 @@
-"""The end of an epoch: compare, slow_update with its own evaluate and gate, meta_skill.
+"""The end of an epoch: sample, compare, slow_update with its own evaluate and gate, meta_skill.
 
 INPUT   the skills at the end of the previous epoch and of this one's steps
 OUTPUT  results/<run>/slow_update/epoch_EE/, meta_skill/epoch_EE/meta_skill.json
 
-Epoch 1 only puts an empty protected region into the skill.
+Epoch 1 only puts an empty protected region into the skill. The sample runs beside the epoch's steps. The last
+epoch has no meta_skill: nobody would read it.
 """
+
+
+rule sample:
+    """Do the epoch sample with the skill that epoch {wildcards.epoch} began with, beside its steps."""
+    input:
+        ready="results/{run}/preflight.json",
+        skill=compared_skill(0),
+        prompts=target_prompts,
+    output:
+        "results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
+    log:
+        "results/{run}/logs/epoch_{epoch}/sample.log",
+    resources:
+        api_calls=sample_width,
+    params:
+        settings=deciding("sample"),
+        batch=lambda wildcards: run_of(wildcards.run).sample_digest(
+            int(wildcards.epoch)
+        ),
+    shell:
+        "skillopt sample --config results/{wildcards.run}/config.json"
+        " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch} --skill {input.skill:q}"
+        " --label epoch_{wildcards.epoch} --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
 rule compare:
@@ -12,6 +36,7 @@ rule compare:
     input:
         previous=compared_skill(0),
         current=compared_skill(1),
+        sample="results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
         prompts=target_prompts,
     output:
         previous="results/{run}/slow_update/epoch_{epoch}/previous.jsonl",
@@ -30,7 +55,7 @@ rule compare:
     shell:
         "skillopt compare --config results/{wildcards.run}/config.json"
         " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
-        " --previous-skill {input.previous:q} --skill {input.current:q}"
+        " --previous-skill {input.previous:q} --skill {input.current:q} --sample {input.sample:q}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --previous {output.previous:q} --current {output.current:q} --out {output.pairs:q}"
         " --log {log:q}"

@@ -32,6 +32,7 @@ rule evaluate_split:
     input:
         ready="results/{run}/preflight.json",
         skill=evaluated_skill,
+        state=evaluated_state,
         same=evaluated_before,
         prompts=target_prompts,
     output:
@@ -47,7 +48,7 @@ rule evaluate_split:
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
         "skillopt evaluate --config results/{wildcards.run}/config.json --skill {input.skill:q}"
-        " --split {params.split} --same {input.same:q} --label {wildcards.evaluation}"
+        " --split {params.split} --state {input.state:q} --same {input.same:q} --label {wildcards.evaluation}"
         " --width {resources.api_calls} --out {output.rows:q}"
         " --scores {output.scores:q} --log {log:q}"
 
@@ -75,7 +76,6 @@ rule summary:
         last=run_input("last_skill"),
         gate=run_input("last_gate"),
         tests=run_input("tests"),
-        memories=run_input("memories"),
     output:
         summary="results/{run}/summary.json",
         calls="results/{run}/calls.json",

@@ -25,6 +25,7 @@ PHASES = {
     "update": "apply the selected changes: the candidate skill",
     "evaluate": "a skill does a split",
     "gate": "decide whether the candidate becomes the current skill",
+    "sample": "the items of an epoch's comparison with the skill that it began with",
     "compare": "the same items with the previous epoch's skill and the current one",
     "slow_update": "write guidance for the target at the end of an epoch",
     "meta_skill": "write the optimizer's memory at the end of an epoch",

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     ALL_REJECTED = 10
     NOTHING_PROPOSED = 11
     UNFINISHED = 12
+    NONE_BETTER = 13
     INTERRUPTED = 130
 
 

@@ -43,8 +43,12 @@ class Run:
         """Return a hash of the items that the epoch's comparison may use."""
         planned = self.epoch(epoch)
         whole = self.resolved.settings.optimizer.longitudinal_pair_policy == "changed"
-        ids = planned.comparison if whole else planned.comparison[: planned.sample]
+        ids = planned.comparison if whole else planned.sampled
         return content_digest([self._train[id_] for id_ in ids])
+
+    def sample_digest(self, epoch: int) -> str:
+        """Return a hash of the items that an epoch's comparison always uses."""
+        return content_digest([self._train[id_] for id_ in self.epoch(epoch).sampled])
 
     def split_digest(self, split: str) -> str:
         """Return a hash of the items of a split that are used."""
@@ -117,7 +121,10 @@ class Run:
         return self.meta_skill_of(self.step(step).epoch - 1)
 
     def meta_skill_of(self, epoch: int) -> list[str]:
-        """Return the memory that an epoch ended with (none before epoch 2, or when switched off)."""
+        """Return the memory that an epoch ended with (none before epoch 2, or when switched off).
+
+        Only the next epoch asks for it, so that the last epoch makes none.
+        """
         if not self._optimizer.meta_skill or epoch < 2:
             return []
         return [f"meta_skill/epoch_{epoch:02d}/meta_skill.json"]
@@ -178,10 +185,6 @@ class Run:
         if not self.resolved.settings.evaluation.eval_test:
             return []
         return [f"eval/test/{skill}/scores.json" for skill in ("initial", "best", "last")]
-
-    def memories(self) -> list[str]:
-        """Return every meta_skill.json of the run."""
-        return [path for epoch in self.plan.epochs for path in self.meta_skill_of(epoch.epoch)]
 
 
 class _OptimizerSwitches:

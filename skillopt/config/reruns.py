@@ -34,7 +34,7 @@ OTHERWISE: Mapping[str, str] = {
     "optimizer.min_learning_rate": _BUDGET,
     "optimizer.lr_scheduler": _BUDGET,
     "optimizer.use_slow_update": "the end of the first epoch",
-    "optimizer.slow_update_samples": "compare",
+    "optimizer.slow_update_samples": "sample, compare",
     "optimizer.use_meta_skill": "meta_skill, and reflect of the epoch after it",
     "evaluation.sel_env_num": "evaluate on the selection split, gate",
     "evaluation.test_env_num": "evaluation on the test split",

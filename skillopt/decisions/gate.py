@@ -63,8 +63,8 @@ def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
         candidate=scores[0],
         compared=scores[1],
         paired=len(mine),
-        improved=tuple(id_ for id_ in mine if _gain(mine, theirs, id_) > 0),
-        regressed=tuple(id_ for id_ in mine if _gain(mine, theirs, id_) < 0),
+        improved=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) > 0),
+        regressed=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) < 0),
         density=_densities(candidate, state.current, rule),
         state=State(
             current=state.current if action == "reject" else candidate,
@@ -75,6 +75,17 @@ def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
     )
 
 
+def resolution(n: int) -> str:
+    """Say what a gate with `n` selection items can see."""
+    return f"with {n} selection items, hard moves in steps of {1 / n:.3g}"
+
+
+def has_headroom(initial: Scored, rule: GateRule) -> bool:
+    """Whether any candidate can score better than the initial skill; the style term has no end."""
+    value = initial.score.value
+    return value is None or value < 1 - 1e-9 or rule.density_weight > 0
+
+
 def density(text: str, leading_words: Sequence[str]) -> float:
     """Return the share of the words of `text` that are strong words."""
     strong = {word.lower() for word in leading_words}
@@ -82,11 +93,12 @@ def density(text: str, leading_words: Sequence[str]) -> float:
     return sum(word in strong for word in words) / len(words) if words else 0.0
 
 
-def _gain(mine: Results, theirs: Results, id_: str) -> float:
-    left, right = mine[id_], theirs[id_]
-    if left is None or right is None:
-        return 0.0
-    return (left[0] - right[0]) or (left[1] - right[1])
+def _gain(mine: Results, theirs: Results, id_: str, rule: GateRule) -> float:
+    """Return how much one item gained by the metric of the gate."""
+    before, after = (
+        score({id_: results[id_]}, rule.metric, rule.mixed_weight).value for results in (theirs, mine)
+    )
+    return 0.0 if before is None or after is None else after - before
 
 
 def _paired_scores(candidate: Scored, other: Scored, rule: GateRule) -> tuple[Score, Score]:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -13,7 +14,7 @@ from skillopt.decisions.pairs import classify, kept_by, wanted
 from skillopt.files import read_json, read_text, write_json, write_jsonl
 from skillopt.models.client import Client
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.rollout import Bench, open_bench, roll_out
+from skillopt.phases.rollout import Bench, open_bench, read_rows, roll_out
 from skillopt.process import run_async
 from skillopt.records import EpochPlan, Item, Pairs, Plan, Row
 from skillopt.skill import visible
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--previous-skill", type=Path, required=True, help="skill the epoch began with (read)"
     )
     parser.add_argument("--skill", type=Path, required=True, help="skill the epoch ended with (read)")
+    parser.add_argument(
+        "--sample", type=Path, required=True, help="rows of the sample with the previous skill (read)"
+    )
     parser.add_argument("--previous", type=Path, required=True, help="rows of the previous skill (written)")
     parser.add_argument("--current", type=Path, required=True, help="rows of the current skill (written)")
     parser.add_argument("--out", type=Path, required=True, help="pairs.json (written)")
@@ -51,21 +55,28 @@ def main(args: argparse.Namespace) -> None:
     train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
     items = [train[id_] for id_ in epoch.comparison]
     skills = visible(read_text(args.previous_skill)), visible(read_text(args.skill))
-    sides, pairs = run_async(_compare(job, bench, epoch, items, skills))
+    sample = read_rows(args.sample, epoch.sampled)
+    sides, pairs = run_async(_compare(job, bench, epoch, items, sample, skills))
     write_jsonl(args.previous, sides.previous)
     write_jsonl(args.current, sides.current)
     write_json(args.out, pairs)
 
 
 async def _compare(
-    job: Job, bench: Bench, epoch: EpochPlan, items: Sequence[Item], skills: tuple[str, str]
+    job: Job,
+    bench: Bench,
+    epoch: EpochPlan,
+    items: Sequence[Item],
+    sample: list[Row],
+    skills: tuple[str, str],
 ) -> tuple[Sides, Pairs]:
-    """Do the sample, then, where the policy asks for it, further items until enough pairs changed."""
+    """Do the sample with the current skill, then, by policy, further items until enough pairs changed."""
     settings = job.resolved.settings
     policy = settings.optimizer.longitudinal_pair_policy
     done = epoch.sample
     async with job.client("target", width=settings.env.workers) as client:
-        sides = await _both(job, bench, client, items[:done], skills)
+        current = await _one(job, bench, client, items[:done], skills, "current")
+        sides = Sides(previous=sample, current=current)
         require_coverage(
             sides.previous + sides.current, settings.evaluation.min_coverage, f"compare, epoch {epoch.epoch}"
         )
@@ -87,18 +98,27 @@ async def _compare(
 async def _both(
     job: Job, bench: Bench, client: Client, items: Sequence[Item], skills: tuple[str, str]
 ) -> Sides:
-    settings = job.resolved.settings
-    width = min(job.width, settings.env.workers)
     previous, current = await gather(
-        roll_out(
-            items,
-            skill,
-            bench,
-            client,
-            width=width,
-            seed=settings.train.seed,
-            what=f"comparison with the {name} skill",
-        )
-        for name, skill in zip(("previous", "current"), skills, strict=True)
+        _one(job, bench, client, items, skills, side) for side in ("previous", "current")
     )
     return Sides(previous=previous, current=current)
+
+
+async def _one(
+    job: Job,
+    bench: Bench,
+    client: Client,
+    items: Sequence[Item],
+    skills: tuple[str, str],
+    side: Literal["previous", "current"],
+) -> list[Row]:
+    settings = job.resolved.settings
+    return await roll_out(
+        items,
+        skills[side == "current"],
+        bench,
+        client,
+        width=min(job.width, settings.env.workers),
+        seed=settings.train.seed,
+        what=f"comparison with the {side} skill",
+    )

@@ -8,12 +8,11 @@ from pathlib import Path
 import msgspec
 
 from skillopt.data import canonical_split, load_splits, used
-from skillopt.decisions.coverage import require_coverage
 from skillopt.decisions.scoring import interval, results_of, score
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.rollout import Bench, open_bench, roll_out
+from skillopt.phases.rollout import Bench, do_items, open_bench
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score
 from skillopt.skill import sha256, visible
@@ -97,7 +96,8 @@ def main(args: argparse.Namespace) -> None:
     bench = open_bench(job)
     items = split_items(job, bench, args.split)
     source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
-    rows = reuse(source, items) if source else run_async(_evaluate(job, bench, items, skill, args))
+    what = f"evaluation of {args.skill.name} on {args.split}"
+    rows = reuse(source, items) if source else run_async(do_items(job, bench, items, visible(skill), what))
     write_jsonl(args.out, rows)
     if args.scores:
         scores = Scores(
@@ -163,23 +163,4 @@ def reuse(source: Path, items: Sequence[Item]) -> list[Row]:
             f"{source}: expected rows of {len(items)} items of this split. Delete it and run again."
         )
     log.info("the skill's text equals one that has been evaluated: rows taken from %s", source)
-    return rows
-
-
-async def _evaluate(
-    job: Job, bench: Bench, items: Sequence[Item], skill: str, args: argparse.Namespace
-) -> list[Row]:
-    settings = job.resolved.settings
-    what = f"evaluation of {args.skill.name} on {args.split}"
-    async with job.client("target", width=settings.env.workers) as client:
-        rows = await roll_out(
-            items,
-            visible(skill),
-            bench,
-            client,
-            width=min(job.width, settings.env.workers),
-            seed=settings.train.seed,
-            what=what,
-        )
-    require_coverage(rows, settings.evaluation.min_coverage, what)
     return rows

@@ -9,13 +9,15 @@ import msgspec
 
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
-from skillopt.decisions.gate import GateRule, Verdict, decide, density
+from skillopt.decisions.gate import GateRule, decide, density, has_headroom, resolution
 from skillopt.decisions.scoring import results_of, score
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
 from skillopt.records import (
+    TAKEN,
     Digest,
     Gate,
+    GateAction,
     Patch,
     Pattern,
     Plan,
@@ -24,6 +26,7 @@ from skillopt.records import (
     Scored,
     Selected,
     SlowUpdate,
+    SlowUpdateAction,
     State,
     Update,
 )
@@ -80,8 +83,9 @@ def initial_gate(skill: Scored, metric: str) -> Gate:
     )
 
 
-def judged(gate: Gate, verdict: Verdict) -> Gate:
-    """Put a verdict into a gate record."""
+def judged(gate: Gate, candidate: Scored, rule: GateRule) -> Gate:
+    """Decide on a candidate and put the verdict into the gate record, whose state is that before."""
+    verdict = decide(candidate, gate.state, rule)
     return msgspec.structs.replace(
         gate,
         action=verdict.action,
@@ -90,6 +94,7 @@ def judged(gate: Gate, verdict: Verdict) -> Gate:
         paired=verdict.paired,
         improved=verdict.improved,
         regressed=verdict.regressed,
+        reused_from=gate.state.scored.get(candidate.visible_sha256, ""),
         density=verdict.density,
         state=verdict.state,
     )
@@ -128,14 +133,18 @@ def digest(reflections: Reflections, selected: Selected, gate: Gate) -> Digest:
 
 def _patterns(reflections: Reflections) -> tuple[Pattern, ...]:
     """Return the analysts' failure patterns, equal ones added up, the most frequent first."""
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], Pattern] = {}
     for group in reflections.groups:
         if group.kind == "failure":
             for pattern in group.patterns:
                 key = (pattern.failure_type, pattern.description)
-                found[key] = found.get(key, 0) + pattern.count
-    ordered = sorted(found.items(), key=lambda entry: -entry[1])
-    return tuple(Pattern(failure_type=kind, description=text, count=n) for (kind, text), n in ordered)
+                before = found.get(key, msgspec.structs.replace(pattern, count=0, ids=()))
+                found[key] = msgspec.structs.replace(
+                    before,
+                    count=before.count + pattern.count,
+                    ids=tuple(dict.fromkeys((*before.ids, *group.ids))),
+                )
+    return tuple(sorted(found.values(), key=lambda pattern: -pattern.count))
 
 
 def step_gate(
@@ -159,15 +168,34 @@ def step_gate(
         state=state,
     )
     if candidate is not None:
-        gate = judged(gate, decide(candidate, state, rule))
-        reused = before.state.scored.get(candidate.visible_sha256, "")
-        gate = msgspec.structs.replace(gate, reused_from=reused)
+        gate = judged(gate, candidate, rule)
     return gate
+
+
+def slow_update_gate(before: Gate, slow: SlowUpdate, candidate: Scored | None, rule: GateRule) -> Gate:
+    """Return the gate record of the end of an epoch; the next one starts with an empty memory."""
+    made: dict[SlowUpdateAction, GateAction] = {
+        "prepare_region": "inject",
+        "inject": "inject",
+        "skip_no_content": "skip_no_content",
+        "skip_no_pairs": "skip_no_pairs",
+        "skip_too_long": "skip_too_long",
+    }
+    gate = Gate(
+        step=before.step,
+        epoch=slow.epoch,
+        phase="slow_update",
+        action=made.get(slow.action, "reject"),
+        metric=rule.metric,
+        candidate_sha256=slow.candidate_sha256,
+        state=msgspec.structs.replace(before.state, memory=()),
+    )
+    return gate if candidate is None else judged(gate, candidate, rule)
 
 
 def skill_after(gate: Gate, current: str, candidate: str, update: Update) -> str:
     """Return the text of the skill after a step: notes are kept whatever the gate decides."""
-    if gate.action in ("accept", "accept_new_best", "force_accept"):
+    if gate.action in TAKEN:
         return candidate
     return (
         with_appendix(current, update.notes) if update.notes_added or update.notes_consolidated else current
@@ -196,7 +224,7 @@ def in_words(gate: Gate) -> str:
     state = gate.state
     if gate.phase == "initial":
         n = state.current.score.n
-        sees = f"; with {n} selection items, hard moves in steps of {1 / n:.3g}" if n else ""
+        sees = f"; {resolution(n)}" if n else ""
         return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
     where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
     action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
@@ -222,6 +250,13 @@ def main(args: argparse.Namespace) -> None:
         files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
         skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
         _write(args.out, initial_gate(skill, rule.metric))
+        if not has_headroom(skill, rule):
+            log.warning(
+                "the initial skill already has the highest %s score on all %d selection items: no candidate "
+                "can be better. Take harder or more selection items, or another evaluation.gate_metric.",
+                rule.metric,
+                skill.score.n,
+            )
 
 
 def _write(path: Path, gate: Gate) -> None:
@@ -233,10 +268,15 @@ def _below(path: Path, run: Path) -> str:
     return path.relative_to(run).as_posix()
 
 
-def _read_candidate(args: argparse.Namespace, run: Path, rule: GateRule, sha: str, state: State) -> Scored:
+def _candidate_of(
+    made: Update | SlowUpdate, args: argparse.Namespace, run: Path, rule: GateRule, state: State
+) -> Scored | None:
+    """Read the candidate with its rows, None when the phase before made none."""
+    if made.action != "candidate":
+        return None
     text = read_text(args.candidate)
     rows = read_jsonl(args.rows, Row)
-    if sha256(text) != sha or {row.id for row in rows} != state.current.results.keys():
+    if sha256(text) != made.candidate_sha256 or {row.id for row in rows} != state.current.results.keys():
         raise CorruptFile(
             f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
             "found other content. Delete both and run the same command again; paid replies are kept."
@@ -258,10 +298,7 @@ def _read_current(path: Path, state: State) -> str:
 def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     before = read_json(args.state, Gate)
     update = read_json(args.update, Update)
-    has_candidate = update.action == "candidate"
-    candidate = (
-        _read_candidate(args, run, rule, update.candidate_sha256, before.state) if has_candidate else None
-    )
+    candidate = _candidate_of(update, args, run, rule, before.state)
     path = _below(args.skill_out, run)
     epoch = read_json(args.plan, Plan).steps[args.step - 1].epoch
     gate = step_gate(args.step, epoch, before, update, candidate, rule)
@@ -277,24 +314,10 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
 def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     before = read_json(args.state, Gate)
     slow = read_json(args.slow_update, SlowUpdate)
-    gate = Gate(
-        step=before.step,
-        epoch=slow.epoch,
-        phase="slow_update",
-        action="skip_no_change",
-        metric=rule.metric,
-        candidate_sha256=slow.candidate_sha256,
-        state=msgspec.structs.replace(before.state, memory=()),
-    )
+    gate = slow_update_gate(before, slow, _candidate_of(slow, args, run, rule, before.state), rule)
     text = _read_current(args.skill, before.state)
-    if slow.action == "candidate":
-        candidate = _read_candidate(args, run, rule, slow.candidate_sha256, before.state)
-        gate = judged(gate, decide(candidate, gate.state, rule))
-        if gate.action != "reject":
-            text = read_text(args.candidate)
-    elif slow.action in ("inject", "prepare_region"):
+    if gate.action in TAKEN or gate.action == "inject":
         text = read_text(args.candidate)
-        gate = msgspec.structs.replace(gate, action="inject")
     if gate.state.current.sha256 != sha256(text):
         state = with_text(gate.state, text, _below(args.skill_out, run))
         gate = msgspec.structs.replace(gate, state=state)

@@ -2,7 +2,6 @@
 
 import argparse
 import random
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from skillopt.config.settings import Settings
 from skillopt.data import load_splits
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
-from skillopt.errors import CorruptFile, ProviderDead
-from skillopt.files import read_json, read_jsonl, read_text, write_json
+from skillopt.errors import ProviderDead
+from skillopt.files import read_json, read_text, write_json
 from skillopt.models.base import CallError, Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
+from skillopt.phases.rollout import read_rows
 from skillopt.phases.shapes import MAX_ANSWER_TOKENS, AnalystAnswer
 from skillopt.process import run_async
 from skillopt.progress import Progress
@@ -124,10 +124,14 @@ async def reflect(
 
 def failure_reasons(rows: Sequence[Row]) -> tuple[Pattern, ...]:
     """Group failed rows by their reason, the commonest first: what is left when no analyst saw a pattern."""
-    reasons = Counter(row.reason for row in rows if row.hard is not None and row.hard < 1e-9 and row.reason)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.hard is not None and row.hard < 1e-9 and row.reason:
+            reasons.setdefault(row.reason, []).append(row.id)
+    commonest = sorted(reasons.items(), key=lambda entry: -len(entry[1]))[:_MOST_REASONS]
     return tuple(
-        Pattern(failure_type="reason", count=count, description=reason)
-        for reason, count in reasons.most_common(_MOST_REASONS)
+        Pattern(failure_type="reason", count=len(ids), description=reason, ids=tuple(ids))
+        for reason, ids in commonest
     )
 
 
@@ -271,17 +275,6 @@ def main(args: argparse.Namespace) -> None:
             return await reflect(args.step, rows, groups, context, client, settings, bench, items)
 
     write_json(args.out, run_async(work()))
-
-
-def read_rows(path: Path, ids: Sequence[str]) -> list[Row]:
-    """Read the rows of exactly these items, in this order; raises CorruptFile otherwise."""
-    rows = read_jsonl(path, Row)
-    if [row.id for row in rows] != list(ids):
-        raise CorruptFile(
-            f"{path}: expected one row for each of {len(ids)} planned items in order, found {len(rows)} rows "
-            "with other ids. Delete the file and run the same command again; paid replies are kept."
-        )
-    return rows
 
 
 def read_memory(path: Path | None) -> str:

@@ -13,8 +13,8 @@ from skillopt.data import load_splits
 from skillopt.decisions.coverage import require_coverage
 from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
-from skillopt.errors import SkillOptError
-from skillopt.files import read_json, read_text, write_jsonl
+from skillopt.errors import CorruptFile, SkillOptError
+from skillopt.files import read_json, read_jsonl, read_text, write_jsonl
 from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
 from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
@@ -161,15 +161,25 @@ def main(args: argparse.Namespace) -> None:
     train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
     items = [train[id_] for batch in step.batches for id_ in batch.ids]
     skill = visible(read_text(args.skill))
-    rows = run_async(_roll_out_with_model(job, bench, items, skill, f"rollout of step {args.step}"))
-    require_coverage(rows, job.resolved.settings.evaluation.min_coverage, f"rollout of step {args.step}")
-    write_jsonl(args.out, rows)
+    write_jsonl(args.out, run_async(do_items(job, bench, items, skill, f"rollout of step {args.step}")))
 
 
-async def _roll_out_with_model(
-    job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str
-) -> list[Row]:
+async def do_items(job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str) -> list[Row]:
+    """Do items with the run's target; raises LowCoverage when too few of them get a score."""
     settings = job.resolved.settings
     async with job.client("target", width=settings.env.workers) as client:
         width = min(job.width, settings.env.workers)
-        return await roll_out(items, skill, bench, client, width=width, seed=settings.train.seed, what=what)
+        rows = await roll_out(items, skill, bench, client, width=width, seed=settings.train.seed, what=what)
+    require_coverage(rows, settings.evaluation.min_coverage, what)
+    return rows
+
+
+def read_rows(path: Path, ids: Sequence[str]) -> list[Row]:
+    """Read the rows of exactly these items, in this order; raises CorruptFile otherwise."""
+    rows = read_jsonl(path, Row)
+    if [row.id for row in rows] != list(ids):
+        raise CorruptFile(
+            f"{path}: expected one row for each of {len(ids)} planned items in order, found {len(rows)} rows "
+            "with other ids. Delete the file and run the same command again; paid replies are kept."
+        )
+    return rows

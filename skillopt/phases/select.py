@@ -136,7 +136,7 @@ async def select(step: int, merged: Patch, scheduled: int | None, chooser: Choos
     if budget.limit is None or len(available) <= budget.limit:
         return chosen
     if budget.limit == 0:
-        return _cut(chosen, merged, available, [], "within_budget")
+        return _cut(chosen, merged, available, [], "zero_budget")
     order, answer, cost = await chooser.rank(available, budget.limit)
     chosen = msgspec.structs.replace(
         chosen,

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
 from skillopt.data import load_splits
+from skillopt.decisions.size import too_long
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
@@ -17,7 +19,7 @@ from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.shapes import MAX_ANSWER_TOKENS, SlowUpdateAnswer
 from skillopt.process import run_async
 from skillopt.prompting import PairView, render
-from skillopt.records import Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate, SlowUpdateAction
+from skillopt.records import TAKEN, Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate, SlowUpdateAction
 from skillopt.skill import SkillDocument, sha256, with_slow_update
 
 
@@ -74,11 +76,28 @@ def read_pairs(args: argparse.Namespace, job: Job) -> PairViews:
     )
 
 
-def prepare_region(epoch: int, skill: str) -> tuple[str, SlowUpdate]:
+def prepare_region(epoch: int, skill: str, max_chars: int) -> tuple[str, SlowUpdate]:
     """Epoch 1: put an empty region at the end of the skill; a region that is there stays."""
     empty = SkillDocument.parse(skill).slow_update is None
     text = with_slow_update(skill, "") if empty else skill
-    return text, SlowUpdate(epoch=epoch, action="prepare_region", candidate_sha256=sha256(text))
+    return bounded(skill, text, max_chars, recorded(epoch, "prepare_region", skill))
+
+
+def recorded(epoch: int, action: SlowUpdateAction, skill: str) -> SlowUpdate:
+    """Return the record of an end of an epoch that leaves the skill as it is."""
+    size = len(skill)
+    return SlowUpdate(
+        epoch=epoch, action=action, chars_before=size, chars_after=size, candidate_sha256=sha256(skill)
+    )
+
+
+def bounded(skill: str, text: str, max_chars: int, record: SlowUpdate) -> tuple[str, SlowUpdate]:
+    """Return a candidate and its record; one over `max_chars` (0: no limit) is none, with both sizes said."""
+    record = msgspec.structs.replace(record, chars_after=len(text))
+    detail = too_long(len(skill), len(text), max_chars) if text != skill else ""
+    if detail:
+        return skill, msgspec.structs.replace(record, action="skip_too_long", detail=detail)
+    return text, msgspec.structs.replace(record, candidate_sha256=sha256(text))
 
 
 async def slow_update(
@@ -109,28 +128,23 @@ async def slow_update(
     )
     content = answer.value.slow_update_content.strip() if answer.value else ""
     text = with_slow_update(current, content) if content else current
-    limit = settings.env.max_skill_chars
-    too_long = bool(limit) and len(text) > limit
     put_in: SlowUpdateAction = "candidate" if settings.optimizer.slow_update_gate_with_selection else "inject"
-    record = SlowUpdate(
-        epoch=epoch,
-        action="skip_no_content" if text == current else "skip_too_long" if too_long else put_in,
+    record = msgspec.structs.replace(
+        recorded(epoch, "skip_no_content" if text == current else put_in, current),
         reasoning=(answer.value.reasoning or "") if answer.value else "",
         slow_update_content=content,
-        candidate_sha256=sha256(current if too_long else text),
         problems=answer.problems,
         usage=answer.usage,
     )
-    return (current if too_long else text), record
+    return bounded(current, text, settings.env.max_skill_chars, record)
 
 
 def accepted_edits(gates: list[Gate], patches: list[Selected]) -> tuple[Edit, ...]:
     """Return the edits of the epoch's accepted steps, in order."""
-    taken = ("accept", "accept_new_best", "force_accept")
     return tuple(
         edit
         for gate, patch in zip(gates, patches, strict=True)
-        if gate.action in taken
+        if gate.action in TAKEN
         for edit in patch.patch.edits
     )
 
@@ -157,14 +171,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     skill = read_text(args.skill)
-    text, record = _with_guidance(args, skill) if args.pairs else prepare_region(args.epoch, skill)
+    if args.pairs:
+        text, record = _with_guidance(args, skill)
+    else:
+        limit = read_resolved(args.config).settings.env.max_skill_chars
+        text, record = prepare_region(args.epoch, skill, limit)
     write_text(args.candidate, text)
     write_json(args.out, record)
 
 
 def _with_guidance(args: argparse.Namespace, skill: str) -> tuple[str, SlowUpdate]:
     if not read_json(args.pairs, Pairs).pairs:
-        return skill, SlowUpdate(epoch=args.epoch, action="skip_no_pairs", candidate_sha256=sha256(skill))
+        return skill, recorded(args.epoch, "skip_no_pairs", skill)
     job = open_job(args, "slow_update")
     settings = job.resolved.settings
     accepted = accepted_edits(

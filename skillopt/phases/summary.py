@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
-from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
+from skillopt.config.settings import Optimizer
+from skillopt.files import read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
 from skillopt.models.prices import read_prices
@@ -17,6 +18,7 @@ from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
 from skillopt.records import (
+    TAKEN,
     Gate,
     Merged,
     MetaSkill,
@@ -31,7 +33,7 @@ from skillopt.records import (
 )
 from skillopt.skill import sha256, visible
 
-Outcome = Literal["improved", "all_rejected", "nothing_proposed"]
+Outcome = Literal["improved", "all_rejected", "none_better", "nothing_proposed"]
 
 
 class SkillScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,16 +68,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     skills: dict[str, SkillScores]
     epochs: tuple[EpochCounts, ...]
     usage: dict[Role, dict[str, Usage]]
-    config_sha256: str
     splits: dict[str, str]
 
 
 def outcome_of(events: Iterable[Event], best: Scored) -> Outcome:
-    """Tell a better skill, candidates that were all rejected, and no candidate at all apart."""
+    """Tell apart: a better skill, none among those that were taken, all rejected, no candidate at all."""
     if best.skill != "skills/skill_v0000.md":
         return "improved"
-    tried = any(event.phase != "initial" and event.candidate is not None for event in events)
-    return "all_rejected" if tried else "nothing_proposed"
+    actions = {event.action for event in events}
+    if actions & TAKEN:
+        return "none_better"
+    return "all_rejected" if "reject" in actions else "nothing_proposed"
 
 
 def count_epochs(events: Iterable[Event]) -> tuple[EpochCounts, ...]:
@@ -96,29 +99,46 @@ def count_epochs(events: Iterable[Event]) -> tuple[EpochCounts, ...]:
     )
 
 
-def usage_of(run: Path, plan: Plan) -> dict[Role, dict[str, Usage]]:
-    """Add up what the run's files say they used."""
+def usage_of(
+    run: Path, plan: Plan, optimizer: Optimizer, skills: dict[str, SkillScores]
+) -> dict[Role, dict[str, Usage]]:
+    """Add up what the run's files say they used; what an earlier form of the run left counts not."""
     found: dict[Role, dict[str, Usage]] = {"optimizer": {}, "target": {}}
-    for role, phase, usage in _usages(run, plan):
+    for role, phase, usage in _usages(run, plan, optimizer, skills):
         found[role][phase] = found[role].get(phase, Usage()) + usage
     return found
 
 
-def _usages(run: Path, plan: Plan) -> Iterator[tuple[Role, str, Usage]]:
+def _usages(
+    run: Path, plan: Plan, optimizer: Optimizer, skills: dict[str, SkillScores]
+) -> Iterator[tuple[Role, str, Usage]]:
     for step in plan.steps:
         yield from _step_usages(run / f"steps/step_{step.step:04d}")
     for epoch in plan.epochs:
         folder = run / f"slow_update/epoch_{epoch.epoch:02d}"
-        for name, phase in (("previous", "compare"), ("current", "compare"), ("selection", "evaluate")):
-            yield from _row_usages(folder / f"{name}.jsonl", phase)
-        if (folder / "slow_update.json").exists():
+        remembers = optimizer.use_meta_skill and 1 < epoch.epoch < plan.num_epochs
+        if epoch.epoch > 1 and (optimizer.use_slow_update or remembers):
+            yield from _comparison_usages(folder)
+        if optimizer.use_slow_update:
             yield "optimizer", "slow_update", read_json(folder / "slow_update.json", SlowUpdate).usage
-        memory = run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json"
-        if memory.exists():
+            yield from _selection_usages(folder)
+        if remembers:
+            memory = run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json"
             yield "optimizer", "meta_skill", read_json(memory, MetaSkill).usage
-    for scores in sorted((run / "eval").glob("*/*/scores.json")):
-        if not read_json(scores, Scores).reused_from:
-            yield from _row_usages(scores.with_name("rollouts.jsonl"), f"evaluate_{scores.parts[-3]}")
+    for name, skill in skills.items():
+        for split in ("val", "test"):
+            scores = _scores(run, split, name, skill.sha256)
+            if scores and not scores.reused_from:
+                yield from _row_usages(run / f"eval/{split}/{name}/rollouts.jsonl", f"evaluate_{split}")
+
+
+def _comparison_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
+    """Yield the sample with the previous skill, then the rest of the comparison."""
+    sample = read_jsonl(folder / "sample.jsonl", Row)
+    topped_up = read_jsonl(folder / "previous.jsonl", Row)[len(sample) :]
+    yield from (("target", "sample", row.usage) for row in sample)
+    yield from (("target", "compare", row.usage) for row in topped_up)
+    yield from _row_usages(folder / "current.jsonl", "compare")
 
 
 def _step_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
@@ -129,14 +149,24 @@ def _step_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
         yield "optimizer", "aggregate", merge.usage
     yield "optimizer", "select", read_json(folder / "patch.json", Selected).usage
     yield "optimizer", "update", read_json(folder / "update.json", Update).usage
+    yield from _selection_usages(folder)
+
+
+def _selection_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
+    """Yield the evaluation of a candidate, none when the rows of an equal text were taken over."""
     if not read_json(folder / "gate.json", Gate).reused_from:
         yield from _row_usages(folder / "selection.jsonl", "evaluate")
 
 
 def _row_usages(path: Path, phase: str) -> Iterator[tuple[Role, str, Usage]]:
-    if path.exists():
-        for row in read_jsonl(path, Row):
-            yield "target", phase, row.usage
+    return (("target", phase, row.usage) for row in read_jsonl(path, Row))
+
+
+def _scores(run: Path, split: str, name: str, sha: str) -> Scores | None:
+    """Return how a skill did a split; None when it did not, or another text of that name did."""
+    path = run / f"eval/{split}/{name}/scores.json"
+    scores = read_json(path, Scores) if path.exists() else None
+    return scores if scores and scores.skill_sha256 == sha else None
 
 
 def simulated_roles(resolved: Resolved) -> tuple[Role, ...]:
@@ -155,22 +185,22 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     events = read_json(run / "history.json", list[Event])
     best = read_json(run / "best_skill.json", Scored)
     last_rows = final.state.scored.get(sha256(visible(read_text(last))), "eval/val/last/rollouts.jsonl")
+    skills = {
+        "initial": _skill_scores(
+            run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl"
+        ),
+        "best": _skill_scores(run, "best", run / "best_skill.md", best.origin),
+        "last": _skill_scores(run, "last", last, last_rows),
+    }
     return Summary(
         run=plan.run,
         outcome=outcome_of(events, best),
         simulated=simulated_roles(resolved),
         models={role: f"{model.backend}/{model.model}" for role, model in sorted(resolved.roles.items())},
         metric=resolved.settings.evaluation.gate_metric,
-        skills={
-            "initial": _skill_scores(
-                run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl"
-            ),
-            "best": _skill_scores(run, "best", run / "best_skill.md", best.origin),
-            "last": _skill_scores(run, "last", last, last_rows),
-        },
+        skills=skills,
         epochs=count_epochs(events),
-        usage=usage_of(run, plan),
-        config_sha256=sha256(canonical(resolved)),
+        usage=usage_of(run, plan, resolved.settings.optimizer, skills),
         splits={name: split.sha256 for name, split in plan.splits.items()},
     )
 
@@ -178,8 +208,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
 def _skill_scores(run: Path, name: str, skill: Path, rows: str) -> SkillScores:
     text = read_text(skill)
     selection = run / rows
-    test = run / f"eval/test/{name}/scores.json"
-    scores = read_json(test, Scores) if test.exists() else None
+    scores = _scores(run, "test", name, sha256(text))
     return SkillScores(
         sha256=sha256(text),
         chars=len(text),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from skillopt.config.settings import Settings
+from skillopt.decisions.size import too_long
 from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_text, write_json, write_text
 from skillopt.models.base import Request
@@ -54,6 +55,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     added: int
     consolidated: bool = False
+    left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     usage: Usage = Usage()
 
@@ -151,48 +153,61 @@ def _shorter(answer: tuple[str, ...], notes: tuple[str, ...]) -> str:
     return ""
 
 
+def fit_notes(notes: Notes, skill: str, draft: str, max_chars: int) -> Notes:
+    """Leave out the notes that would push the skill or the draft over `max_chars` (0: no limit).
+
+    They are taken in their order, so the old ones stay. A draft that is too long by itself does
+    not count: it is refused anyway.
+    """
+    if not max_chars or not (notes.added or notes.consolidated):
+        return notes
+    texts = [skill] if too_long(len(skill), len(draft), max_chars) else [skill, draft]
+    kept: list[str] = []
+    for note in notes.notes:
+        longer = [(text, with_appendix(text, (*kept, note))) for text in texts]
+        if all(len(after) <= max(max_chars, len(text)) for text, after in longer):
+            kept.append(note)
+    left_out = tuple(note for note in notes.notes if note not in kept)
+    added = max(notes.added - len(left_out), 0)
+    return msgspec.structs.replace(notes, notes=tuple(kept), added=added, left_out=left_out)
+
+
 def judge(
     step: int, skill: str, selected: Selected, draft: Draft, notes: Notes, settings: Settings
 ) -> Update:
     """Decide whether the draft is a candidate for the gate, and record how it came to be."""
     text = _with_notes(draft.text, notes)
+    action, detail = _action(skill, text, selected, draft, settings.env.max_skill_chars)
     return Update(
         step=step,
-        action=_action(skill, text, selected, draft, settings.env.max_skill_chars),
+        action=action,
         mode=settings.optimizer.skill_update_mode,
         edits=draft.reports,
         change_summary=draft.summary,
         notes=notes.notes,
         notes_added=notes.added,
         notes_consolidated=notes.consolidated,
+        notes_left_out=notes.left_out,
         chars_before=len(skill),
         chars_after=len(text),
         candidate_sha256=sha256(text),
-        detail=_detail(len(skill), len(text), settings.env.max_skill_chars),
+        detail=detail,
         problems=(*draft.problems, *notes.problems),
         usage=draft.usage + notes.usage,
     )
 
 
-def _action(skill: str, text: str, selected: Selected, draft: Draft, max_chars: int) -> UpdateAction:
+def _action(
+    skill: str, text: str, selected: Selected, draft: Draft, max_chars: int
+) -> tuple[UpdateAction, str]:
     if selected.patch.empty and selected.how == "nothing":
-        return "skip_no_patches"
+        return "skip_no_patches", ""
     if draft.no_rewrite:
-        return "skip_no_rewrite"
+        return "skip_no_rewrite", ""
     if draft.text == skill:
-        return "skip_no_change"
-    if max_chars and len(text) > max_chars:
-        return "skip_too_long"
-    return "candidate"
-
-
-def _detail(before: int, after: int, max_chars: int) -> str:
-    if not max_chars or after <= max_chars:
-        return ""
-    return (
-        f"the candidate has {after} characters, expected at most {max_chars} (env.max_skill_chars); "
-        f"the current skill has {before}"
-    )
+        return "skip_no_change", ""
+    detail = too_long(len(skill), len(text), max_chars)
+    return ("skip_too_long" if detail else "candidate"), detail
 
 
 def _with_notes(text: str, notes: Notes) -> str:
@@ -222,7 +237,9 @@ def main(args: argparse.Namespace) -> None:
         draft, notes = _draft_with_model(job, skill, selected, reflections, history)
     else:
         draft, notes = draft_without_model(skill, selected.patch), Notes(notes=appendix_notes(skill), added=0)
-    update = judge(args.step, skill, selected, draft, notes, job.resolved.settings)
+    settings = job.resolved.settings
+    notes = fit_notes(notes, skill, draft.text, settings.env.max_skill_chars)
+    update = judge(args.step, skill, selected, draft, notes, settings)
     write_text(args.candidate, _with_notes(draft.text, notes) if update.action == "candidate" else skill)
     write_json(args.out, update)
 

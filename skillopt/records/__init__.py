@@ -1,6 +1,7 @@
 """The records that flow between phases: one type per kind of file."""
 
 from skillopt.records.decisions import (
+    TAKEN,
     Digest,
     EditReport,
     EditStatus,
@@ -52,6 +53,7 @@ from skillopt.records.rollouts import (
 )
 
 __all__ = [
+    "TAKEN",
     "UNSCORED",
     "Batch",
     "Candidate",

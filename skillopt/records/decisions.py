@@ -30,7 +30,8 @@ UpdateAction = Literal["candidate", "skip_no_patches", "skip_no_change", "skip_n
 class Update(msgspec.Struct, frozen=True, kw_only=True):
     """`update.json`: how the candidate came to be. Only action `candidate` goes to the gate.
 
-    `notes` is the whole appendix after the step, which is kept whatever the gate decides.
+    `notes` is the whole appendix after the step, which is kept whatever the gate decides;
+    `notes_left_out` are those for which `env.max_skill_chars` left no room.
     """
 
     step: int
@@ -41,6 +42,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     notes_added: int = 0
     notes_consolidated: bool = False
+    notes_left_out: tuple[str, ...] = ()
     chars_before: int
     chars_after: int
     candidate_sha256: str
@@ -110,7 +112,11 @@ GateAction = Literal[
     "skip_no_change",
     "skip_no_rewrite",
     "skip_too_long",
+    "skip_no_content",
+    "skip_no_pairs",
 ]
+TAKEN: frozenset[str] = frozenset({"accept", "accept_new_best", "force_accept"})
+"""Actions after which the candidate is the current skill, with its own score."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +136,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """`gate.json`: the decision and the state after it.
 
     `candidate`, `compared` are the scores that were compared, on the ids that both have;
-    `density` is recorded only with `evaluation.use_semantic_density`.
+    `improved` and `regressed` are the ids whose value by `metric` rose or fell; `reused_from` is where
+    the rows of an equal text were taken from; `density` is recorded only with
+    `evaluation.use_semantic_density`.
     """
 
     step: int
@@ -179,13 +187,16 @@ SlowUpdateAction = Literal[
 
 
 class SlowUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """`slow_update.json`."""
+    """`slow_update.json`. `chars_after` is the size of what was proposed, also when it was too long."""
 
     epoch: int
     action: SlowUpdateAction
     reasoning: str = ""
     slow_update_content: str = ""
+    chars_before: int
+    chars_after: int
     candidate_sha256: str
+    detail: str = ""
     problems: tuple[str, ...] = ()
     usage: Usage = Usage()
 

@@ -31,6 +31,11 @@ class EpochPlan(msgspec.Struct, frozen=True, kw_only=True):
     sample: int
     comparison: tuple[str, ...]
 
+    @property
+    def sampled(self) -> tuple[str, ...]:
+        """The ids that are compared whatever the policy."""
+        return self.comparison[: self.sample]
+
 
 class SplitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One split: where it comes from, how many items, which of them are used, and their hash."""

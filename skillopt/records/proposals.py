@@ -64,11 +64,15 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A failure (or success) pattern that an analyst saw."""
+    """A failure (or success) pattern that an analyst saw.
+
+    `ids` are, in a digest, the failed train items among which it was seen.
+    """
 
     failure_type: str
     count: int
     description: str
+    ids: tuple[str, ...] = ()
 
 
 class Reflection(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +124,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     merges: tuple[MergeNote, ...] = ()
 
 
-Choice = Literal["within_budget", "ranked", "fallback_cut", "not_limited", "nothing"]
+Choice = Literal["within_budget", "ranked", "fallback_cut", "zero_budget", "not_limited", "nothing"]
 
 
 class Selected(msgspec.Struct, frozen=True, kw_only=True):

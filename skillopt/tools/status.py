@@ -54,6 +54,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
             codes: dict[str, ExitCode] = {
                 "improved": ExitCode.OK,
                 "all_rejected": ExitCode.ALL_REJECTED,
+                "none_better": ExitCode.NONE_BETTER,
                 "nothing_proposed": ExitCode.NOTHING_PROPOSED,
             }
             return codes[self.summary.outcome]

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from skillopt.config.resolve import load_run
+from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.phases.plan import plan_run
 from skillopt.tools.status import Status, read_status, text
@@ -44,7 +45,8 @@ def main(args: argparse.Namespace) -> int:
     """Run the workflow and return how the run ended."""
     root = workflow_root()
     resolved = load_run(run_file(root, args.run), args.set, os.environ)
-    plan_run(args.run, resolved)
+    plan, _ = plan_run(args.run, resolved)
+    log.info("the gate: %s", resolution(plan.splits["val"].used))
     if not args.dry_run:
         open_stale_lock(root)
         clear_failures(Path("results") / args.run)

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.config.fingerprint import PHASES, deciding
 
-TARGET = {"rollout", "evaluate", "compare", "evaluate_test"}
+TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_test"}
 OPTIMIZER = {"reflect", "aggregate", "select", "slow_update", "meta_skill"}
 GATES = {"gate", "gate_slow_update"}
 BASE = ("model.optimizer_backend=compat", "model.target_backend=compat")
@@ -29,7 +29,7 @@ CHANGES = [
     ("evaluation.use_gate=false", (), GATES),
     ("evaluation.use_semantic_density=true", (), GATES | {"best_skill"}),
     ("evaluation.leading_words=must", ("evaluation.use_semantic_density=true",), GATES | {"best_skill"}),
-    ("optimizer.slow_update_gate_with_selection=false", (), {"gate_slow_update"}),
+    ("optimizer.slow_update_gate_with_selection=false", (), {"slow_update"}),
     ("optimizer.learning_rate=8", (), {"plan", "reflect"}),
     ("optimizer.min_learning_rate=1", (), {"plan"}),
     ("optimizer.lr_scheduler=linear", (), {"plan"}),

@@ -1,6 +1,7 @@
 """Every mode of the loop, end to end on the simulator: many runs in one command, one call store."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from project import Project
 from skillopt.skill import SkillDocument
 
 BASE = """
-train: {{num_epochs: 2, batch_size: 6{train}}}
+train: {{num_epochs: {epochs}, batch_size: 6{train}}}
 gradient: {{minibatch_size: 3{gradient}}}
 optimizer: {{lr_scheduler: cosine{optimizer}}}
 evaluation: {{{evaluation}}}
@@ -29,11 +30,15 @@ MODES = {
     "notes": {"optimizer": ", use_skill_aware_reflection: true, skill_aware_consolidate_threshold: 1"},
     "forced": {"optimizer": ", slow_update_gate_with_selection: false, lr_control_mode: none"},
     "memory_only": {
-        "optimizer": ", use_slow_update: false, slow_update_samples: 4, longitudinal_pair_policy: changed"
+        "epochs": 3,
+        "optimizer": ", use_slow_update: false, slow_update_samples: 4, longitudinal_pair_policy: changed",
     },
     "plain": {"optimizer": ", use_slow_update: false, use_meta_skill: false"},
     "open": {"evaluation": ", use_gate: false, eval_test: true"},
-    "short": {"env": ", max_skill_chars: 100"},
+    "short": {
+        "optimizer": ", slow_update_gate_with_selection: false",
+        "env": ", max_skill_chars: 100",
+    },
 }
 PARTS = ("train", "gradient", "optimizer", "evaluation", "env")
 
@@ -41,7 +46,8 @@ PARTS = ("train", "gradient", "optimizer", "evaluation", "env")
 def settings_of(changes):
     evaluation = changes.get("evaluation", "")
     test = "" if "eval_test" in evaluation else "eval_test: false"
-    return {part: changes.get(part, "") for part in PARTS} | {"evaluation": (test + evaluation).lstrip(", ")}
+    parts = {part: changes.get(part, "") for part in PARTS}
+    return parts | {"epochs": changes.get("epochs", 2), "evaluation": (test + evaluation).lstrip(", ")}
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +95,12 @@ def test_a_run_holds_together(results, name):
         assert selected["budget"] is None or len(applied) <= selected["budget"]
     summary = read(results, name, "summary.json")
     assert summary["simulated"] == ["optimizer", "target"]
-    assert summary["outcome"] in ("improved", "all_rejected", "nothing_proposed")
+    assert summary["outcome"] in ("improved", "all_rejected", "none_better", "nothing_proposed")
+    calls = Counter()
+    for entry in read(results, name, "calls.json")["totals"]:
+        calls[entry["role"]] += entry["made"] + entry["replayed"]
+    used = {role: sum(phase["calls"] for phase in found.values()) for role, found in summary["usage"].items()}
+    assert used == dict(calls)  # each call is counted once
 
 
 def test_accumulation_reflects_on_each_micro_batch_and_makes_one_step_of_them(results):
@@ -133,7 +144,7 @@ def test_notes_go_into_the_appendix_whatever_the_gate_decides(results):
 
 def test_guidance_is_gated_or_put_in_without_a_score_and_never_into_best_that_way(results):
     gated = read(results, "suggestions", "slow_update/epoch_02/gate.json")
-    assert gated["action"] in ("accept", "accept_new_best", "reject", "skip_no_change")
+    assert gated["action"] in ("accept", "accept_new_best", "reject")
     record = read(results, "forced", "slow_update/epoch_02/slow_update.json")
     gate = read(results, "forced", "slow_update/epoch_02/gate.json")
     assert (record["action"], gate["action"]) == ("inject", "inject")
@@ -154,6 +165,8 @@ def test_without_slow_update_no_region_appears_and_the_memory_still_gets_its_pai
             assert "SLOW_UPDATE" not in skill.read_text()
     assert read(results, "memory_only", "meta_skill/epoch_02/meta_skill.json")["action"] == "written"
     assert read(results, "memory_only", "slow_update/epoch_02/pairs.json")["sampled"] == 4
+    assert not (results / "memory_only/meta_skill/epoch_03").exists()  # nobody would read it
+    assert not (results / "memory_only/slow_update/epoch_03").exists()
     assert not (results / "plain/meta_skill").exists()
     assert not (results / "plain/slow_update").exists()
 
@@ -182,10 +195,46 @@ def test_too_long_candidates_are_refused_with_both_sizes(results):
     assert str(update["chars_after"]) in update["detail"]
     assert "100" in update["detail"]
     assert read(results, "short", "summary.json")["outcome"] == "nothing_proposed"
+    for epoch in (1, 2):
+        folder = f"slow_update/epoch_{epoch:02d}"
+        record = read(results, "short", f"{folder}/slow_update.json")
+        assert record["action"] == read(results, "short", f"{folder}/gate.json")["action"] == "skip_too_long"
+        assert f"{record['chars_after']} characters, expected at most 100" in record["detail"]
+        assert f"the current skill has {record['chars_before']}" in record["detail"]
+        assert rows(results, "short", f"{folder}/selection.jsonl") == []
+
+
+def test_the_last_skill_s_score_is_taken_over_when_its_text_has_one(results):
+    scores = read(results, "short", "eval/val/last/scores.json")
+    assert scores["reused_from"].endswith("eval/val/initial/rollouts.jsonl")
+    assert rows(results, "short", "eval/val/last/rollouts.jsonl") == rows(
+        results, "short", "eval/val/initial/rollouts.jsonl"
+    )
+    assert read(results, "forced", "eval/val/last/scores.json")["reused_from"] == ""
+
+
+def test_the_sample_is_what_the_comparison_starts_with(results):
+    pairs = read(results, "memory_only", "slow_update/epoch_02/pairs.json")
+    previous = rows(results, "memory_only", "slow_update/epoch_02/previous.jsonl")
+    sample = rows(results, "memory_only", "slow_update/epoch_02/sample.jsonl")
+    planned = read(results, "memory_only", "plan.json")["epochs"][1]["comparison"]
+    assert [row["id"] for row in sample] == planned[:4]
+    assert previous[:4] == sample
+    assert len(previous) == 4 + pairs["topped_up"]
+    plan = read(results, "suggestions", "plan.json")["epochs"]
+    assert [
+        (results / f"suggestions/slow_update/epoch_{e['epoch']:02d}/sample.jsonl").exists() for e in plan
+    ] == [
+        False,
+        True,
+    ]
 
 
 def test_the_memory_of_an_epoch_holds_its_earlier_steps_and_what_was_rejected(results):
     first, second, third, _ = steps(results, "plain")
+    failed = set(first["digest"]["failed_ids"])
+    assert all(set(pattern["ids"]) <= failed for pattern in first["digest"]["patterns"])
+    assert all(pattern["ids"] and pattern["count"] for pattern in first["digest"]["patterns"])
     assert [digest["step"] for digest in second["state"]["memory"]] == [1, 2]
     assert [digest["step"] for digest in third["state"]["memory"]] == [3]
     for gate in (first, second, third):

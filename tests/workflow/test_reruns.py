@@ -128,10 +128,12 @@ def _budget_in(output, step_number):
 def test_one_more_epoch_runs_the_new_epoch_and_the_final_evaluation(constant):
     jobs = constant("train.num_epochs=3")
     assert steps_of(jobs) == {7, 8, 9}
-    assert {Job("constant", "slow_update", "03"), Job("constant", "meta_skill", "03")} <= jobs
+    assert {Job("constant", "slow_update", "03"), Job("constant", "sample", "03")} <= jobs
+    assert {job.at for job in jobs if job.rule == "meta_skill"} == {"02"}  # for the new epoch to read
     others = {job for job in jobs if job.rule not in STEP_RULES and not job.at}
     assert others == {Job("constant", rule) for rule in ("best_skill", "history", "summary")}
-    assert {job.at for job in jobs if job.rule not in STEP_RULES and job.at} == {"03"}
+    ends = {job.at for job in jobs if job.rule not in (*STEP_RULES, "meta_skill") and job.at}
+    assert ends == {"03"}
 
 
 def test_target_model_re_runs_every_rollout_and_evaluation(cosine):
@@ -170,6 +172,14 @@ def test_a_selection_item_re_runs_evaluations_and_no_first_rollout(cosine, edite
     jobs = cosine()
     assert {Job("cosine", "evaluate_initial"), *step(1, "evaluate", "gate")} <= jobs
     assert not jobs & step(1, "rollout", "reflect", "aggregate", "select", "update")
+
+
+def test_the_guidance_s_gate_re_runs_what_writes_the_guidance(cosine):
+    jobs = cosine("optimizer.slow_update_gate_with_selection=false")
+    assert {Job("cosine", rule, "02") for rule in ("slow_update", "evaluate_slow_update")} <= jobs
+    assert {Job("cosine", rule, at) for rule in ("gate_slow_update",) for at in ("01", "02")} <= jobs
+    assert Job("cosine", "evaluate_split", "val/last") in jobs
+    assert not jobs & (step(1, *STEP_RULES) | step(3, *STEP_RULES) | BASELINE)
 
 
 def test_switching_the_test_on_runs_the_test_alone(constant):
