@@ -1,6 +1,15 @@
 import pytest
 from loop import Project, model, serving
 
+EPOCH = "results/loop/slow_update/epoch_02"
+META_SKILL = (
+    "meta_skill --config results/loop/config.json --epoch 02 --label epoch_02"
+    " --previous-skill results/loop/skills/skill_v0001.md --skill results/loop/skills/skill_v0002.md"
+    f" --pairs {EPOCH}/pairs.json --previous {EPOCH}/previous.jsonl --current {EPOCH}/current.jsonl"
+    " --out results/loop/meta_skill/epoch_02/meta_skill.json --log results/loop/logs/epoch_02/meta_skill.log"
+)
+"""What a run of three epochs would do; one of two has no use for the memory."""
+
 
 @pytest.fixture(scope="session")
 def server():
@@ -18,7 +27,7 @@ def finished(server, tmp_path_factory):
     assert server.repeated == 0
     project.call_count = len(server.calls)
     project.output = running.text
-    project.commands_of = project.commands(running)
+    project.commands_of = project.commands(running) | {"meta_skill": META_SKILL}
     return project
 
 
