@@ -1,7 +1,8 @@
 import pytest
 
-from skillopt.decisions.gate import GateRule, decide, density, strictly_better
+from skillopt.decisions.gate import GateRule, decide, density, has_headroom, resolution, strictly_better
 from skillopt.decisions.scoring import score
+from skillopt.decisions.size import too_long
 from skillopt.errors import LowCoverage
 from skillopt.records import Scored, State
 
@@ -95,3 +96,33 @@ def test_style_counts_only_when_it_is_switched_on():
 def test_density_is_the_share_of_strong_words():
     assert density("Always answer. You MUST check it", ("always", "must")) == pytest.approx(2 / 6)
     assert density("", ("always",)) == 0.0
+
+
+def test_improved_and_regressed_follow_the_metric():
+    current = skill("old", [1, 0, 0, 1], [1.0, 0.2, 0.4, 1.0])
+    candidate = skill("new", [1, 1, 0, 0], [0.9, 0.2, 0.6, 1.0])
+
+    def lists(rule):
+        verdict = decide(candidate, state(current), rule)
+        return verdict.improved, verdict.regressed
+
+    assert lists(GateRule(metric="hard")) == (("i1",), ("i3",))
+    assert lists(GateRule(metric="soft")) == (("i2",), ("i0",))
+    assert lists(GateRule(metric="mixed", mixed_weight=0.5)) == (("i1", "i2"), ("i0", "i3"))
+
+
+def test_resolution_and_headroom():
+    assert resolution(40) == "with 40 selection items, hard moves in steps of 0.025"
+    assert resolution(3).endswith("steps of 0.333")
+    assert has_headroom(skill("a", [1, 0]), RULE)
+    assert has_headroom(skill("a", [None]), RULE)
+    assert not has_headroom(skill("a", [1, 1]), RULE)
+    assert has_headroom(skill("a", [1, 1]), GateRule(density_weight=0.1))
+
+
+def test_a_skill_is_too_long_only_above_the_limit():
+    assert too_long(5, 11, 0) == ""
+    assert too_long(5, 10, 10) == ""
+    assert too_long(5, 11, 10) == (
+        "the candidate has 11 characters, expected at most 10 (env.max_skill_chars); the current skill has 5"
+    )
