@@ -3,16 +3,17 @@
 INPUT   the skills at the end of the previous epoch and of this one's steps
 OUTPUT  results/<run>/slow_update/epoch_EE/, meta_skill/epoch_EE/meta_skill.json
 
-Epoch 1 only puts an empty protected region into the skill. The sample runs beside the epoch's steps. The last
-epoch has no meta_skill: nobody would read it.
+Epoch 1 only puts an empty protected region into the skill. The sample needs nothing of the epoch, but its
+items may be those of a step that starts from the same skill: it waits for the last rollout, so that no call is made
+twice, and runs beside what follows. The last epoch has no meta_skill: nobody would read it.
 """
 
 
 rule sample:
-    """Do the epoch sample with the skill that epoch {wildcards.epoch} began with, beside its steps."""
+    """Do the epoch sample with the skill that epoch {wildcards.epoch} began with, beside its last step."""
     input:
-        ready="results/{run}/preflight.json",
         skill=compared_skill(0),
+        after=after_rollouts,
         prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/sample.jsonl",

@@ -145,6 +145,10 @@ class Run:
         """Return the gate record of the last step of an epoch."""
         return f"steps/step_{self.epoch(epoch).last_step:04d}/gate.json"
 
+    def last_rollouts(self, epoch: int) -> str:
+        """Return the rollouts of the last step of an epoch."""
+        return f"steps/step_{self.epoch(epoch).last_step:04d}/rollouts.jsonl"
+
     def compared_skills(self, epoch: int) -> tuple[str, str]:
         """Return the skills at the end of the previous epoch and of this one's steps."""
         return self.skill_after_epoch(epoch - 1), self.last_step_skill(epoch)

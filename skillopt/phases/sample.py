@@ -1,6 +1,6 @@
 """The epoch sample with the skill that the epoch began with: what its end is compared with.
 
-It needs nothing of the epoch, so it runs beside its steps.
+It needs nothing of the epoch, so it runs beside its last step.
 """
 
 import argparse
