@@ -125,12 +125,6 @@ def width(setting):
     )
 
 
-def after_rollouts(wildcards):
-    """Return the last rollouts of an epoch as something to wait for, which re-runs nothing."""
-    path = run_of(wildcards.run).last_rollouts(int(wildcards.epoch))
-    return ancient(below(wildcards, path))
-
-
 def sample_width(wildcards):
     """Return how many calls an epoch's sample wants in flight: no more than it has items."""
     run = run_of(wildcards.run)

@@ -13,7 +13,7 @@ rule sample:
     """Do the epoch sample with the skill that epoch {wildcards.epoch} began with, beside its last step."""
     input:
         skill=compared_skill(0),
-        after=after_rollouts,
+        after=epoch_input("last_rollouts"),
         prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/sample.jsonl",

@@ -27,6 +27,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     limit: int | None
     reason: str
+    confidence: str = ""
+    risk_notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     usage: Usage = Usage()
 
@@ -85,7 +87,14 @@ class Chooser(msgspec.Struct, frozen=True, kw_only=True):
         reason = (
             f"the optimizer asked for {answer.value.learning_rate}: {answer.value.reasoning or ''}".strip()
         )
-        return Budget(limit=limit, reason=reason, problems=answer.problems, usage=answer.usage)
+        return Budget(
+            limit=limit,
+            reason=reason,
+            confidence=str(answer.value.confidence or ""),
+            risk_notes=answer.value.risks(),
+            problems=answer.problems,
+            usage=answer.usage,
+        )
 
     async def rank(self, available: Changes, budget: int) -> tuple[list[int], RankAnswer | None, Budget]:
         """Return valid indices, best first (empty: no usable ranking), the answer, and its cost."""
@@ -128,6 +137,8 @@ async def select(step: int, merged: Patch, scheduled: int | None, chooser: Choos
         step=step,
         budget=budget.limit,
         budget_reason=budget.reason,
+        confidence=budget.confidence,
+        risk_notes=budget.risk_notes,
         how="not_limited" if budget.limit is None else "within_budget",
         patch=merged,
         problems=budget.problems,

@@ -1,7 +1,7 @@
 """The JSON that optimizer models are asked for. Models add keys and leave some out: both are fine."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -164,6 +164,13 @@ class LearningRateAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     learning_rate: int
     reasoning: str | None = None
+    confidence: Any = None
+    risk_notes: Any = None
+
+    def risks(self) -> tuple[str, ...]:
+        """Return the risk notes as texts; models give a list, one text, or nothing."""
+        found = self.risk_notes if isinstance(self.risk_notes, list) else [self.risk_notes or ""]
+        return tuple(str(note) for note in found if note)
 
 
 class RewriteAnswer(msgspec.Struct, frozen=True, kw_only=True):

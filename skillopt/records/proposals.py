@@ -128,11 +128,16 @@ Choice = Literal["within_budget", "ranked", "fallback_cut", "zero_budget", "not_
 
 
 class Selected(msgspec.Struct, frozen=True, kw_only=True):
-    """`patch.json`: what goes into the update, what was left out, and why."""
+    """`patch.json`: what goes into the update, what was left out, and why.
+
+    `confidence` and `risk_notes` are the optimizer's, when it set the budget itself.
+    """
 
     step: int
     budget: int | None
     budget_reason: str
+    confidence: str = ""
+    risk_notes: tuple[str, ...] = ()
     how: Choice
     patch: Patch
     clipped: Patch = Patch()

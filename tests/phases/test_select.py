@@ -108,6 +108,7 @@ def test_the_optimizer_s_own_number_is_clamped_to_what_there_is(tmp_path, asked,
     found, calls = selected(tmp_path, in_turn(RATE | {"learning_rate": asked}), edits(3), None, AUTONOMOUS)
     assert (found.budget, found.how, found.patch.size, found.clipped.size) == (limit, how, kept, 3 - kept)
     assert found.budget_reason == f"the optimizer asked for {asked}: calm"
+    assert (found.confidence, found.risk_notes) == ("high", ("overlap",))
     prompt = user_of(calls[0])
     for part in (
         "# The skill",
@@ -139,6 +140,20 @@ def test_an_unusable_number_means_no_edits_and_is_recorded(tmp_path, bad):
     found, calls = selected(tmp_path, in_turn(bad, bad, bad), edits(3), None, AUTONOMOUS)
     assert (found.budget, found.how, found.patch.empty, found.clipped.size) == (0, "zero_budget", True, 3)
     assert (found.budget_reason, len(found.problems), len(calls)) == ("no usable answer", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "risks", "said"),
+    [
+        (0.8, "one text", ("0.8", ("one text",))),
+        (None, None, ("", ())),
+        ({"of": 1}, ["a", "", 2], ("{'of': 1}", ("a", "2"))),
+    ],
+)
+def test_what_else_the_optimizer_says_about_its_number_never_spoils_it(tmp_path, confidence, risks, said):
+    given = {"learning_rate": 3, "confidence": confidence, "risk_notes": risks}
+    found, _ = selected(tmp_path, in_turn(given), edits(3), None, AUTONOMOUS)
+    assert (found.how, (found.confidence, found.risk_notes)) == ("within_budget", said)
 
 
 def test_nothing_merged_needs_no_call(tmp_path):
