@@ -78,7 +78,7 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     op=edit.op,
                     target=edit.target or "",
                     content=edit.content or "",
-                    support_count=edit.support_count or support,
+                    support_count=_positive(edit.support_count, support),
                     source_type=edit.source_type or side,
                     merge_level=level,
                 )
@@ -90,7 +90,7 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     title=item.title,
                     instruction=item.instruction,
                     priority_hint=str(item.priority_hint or ""),
-                    support_count=item.support_count or support,
+                    support_count=_positive(item.support_count, support),
                     source_type=item.source_type or side,
                     merge_level=level,
                 )
@@ -101,13 +101,17 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
                     title=item.title,
                     new_skill=item.new_skill,
                     change_summary=item.change_summary or "",
-                    support_count=item.support_count or support,
+                    support_count=_positive(item.support_count, support),
                     source_type=item.source_type or side,
                     merge_level=level,
                 )
                 for item in candidates or ()
             ),
         )
+
+
+def _positive(count: int | None, default: int) -> int:
+    return count if count and count > 0 else default
 
 
 class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):

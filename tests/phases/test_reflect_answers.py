@@ -152,10 +152,15 @@ def test_without_budget_control_nothing_is_cut(tmp_path):
 
 
 def test_support_and_source_are_the_group_s_where_an_edit_has_none(tmp_path):
-    edits = [EDIT, EDIT | {"support_count": 7, "source_type": "success"}, EDIT | {"support_count": 0}]
+    edits = [
+        EDIT,
+        EDIT | {"support_count": 7, "source_type": "success"},
+        EDIT | {"support_count": 0},
+        EDIT | {"support_count": -2},
+    ]
     found, _ = reflected(tmp_path, in_turn({"patch": {"edits": edits}}))
     marks = [(e.support_count, e.source_type, e.merge_level) for e in found.groups[0].patch.edits]
-    assert marks == [(3, "failure", 0), (7, "success", 0), (3, "failure", 0)]
+    assert marks == [(3, "failure", 0), (7, "success", 0), (3, "failure", 0), (3, "failure", 0)]
     found, _ = reflected(
         tmp_path / "s", in_turn({"patch": {"edits": [EDIT]}}), groups=[group(row("s", 1.0), side="success")]
     )

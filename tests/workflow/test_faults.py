@@ -29,6 +29,10 @@ def test_no_key_reaches_a_file_or_a_prompt(finished, server):
     assert len(list(finished.folder.rglob("*"))) > 100
 
 
+def test_a_run_says_first_what_its_gate_can_see(finished):
+    assert finished.output.startswith("the gate: with 4 selection items, hard moves in steps of 0.25\n")
+
+
 def test_every_transient_fault_once_changes_nothing(finished, project, server):
     """Retries heal them all: the result is that of a run that nothing disturbed."""
     transient = [

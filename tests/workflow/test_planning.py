@@ -30,6 +30,24 @@ def test_a_dry_run_works_in_an_empty_project_without_any_key(project):
     assert not (project.folder / "results").exists()
 
 
+@pytest.mark.parametrize(
+    ("overrides", "compared", "memories"),
+    [
+        ((), {"02", "03"}, {"02"}),
+        (("optimizer.use_meta_skill=false",), {"02", "03"}, set()),
+        (("optimizer.use_slow_update=false",), {"02"}, {"02"}),
+    ],
+)
+def test_the_ends_of_epochs_and_no_memory_that_nobody_reads(project, overrides, compared, memories):
+    jobs = project.planned("results/one/summary.json", overrides=("train.num_epochs=3", *overrides))
+
+    def at(rule):
+        return {job.at for job in jobs if job.rule == rule}
+
+    assert at("sample") == at("compare") == compared
+    assert at("meta_skill") == memories
+
+
 def test_several_runs_in_one_command_and_a_broken_one_keeps_only_itself_from_running(project):
     jobs = project.planned("results/one/best_skill.md", "results/two/best_skill.md")
     assert {job.run for job in jobs} == {"one", "two"}
