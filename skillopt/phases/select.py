@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from skillopt.config.settings import Settings
+from skillopt.decisions.scoring import mean
 from skillopt.envs.registry import environment
-from skillopt.files import read_json, read_text, write_json
+from skillopt.files import read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
@@ -42,6 +43,19 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     hard: float | None
     soft: float | None
     n: int
+
+
+def situation(rows: Sequence[Row], skill: str, history: tuple[Digest, ...], memory: str) -> Situation:
+    """Return what is told about a step; an item that came twice in its batches counts twice."""
+    known = [(row.hard, row.soft) for row in rows if row.hard is not None and row.soft is not None]
+    return Situation(
+        skill=skill,
+        history=history,
+        memory=memory,
+        hard=mean([hard for hard, _ in known]),
+        soft=mean([soft for _, soft in known]),
+        n=len(known),
+    )
 
 
 class Chooser(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,13 +215,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    from skillopt.decisions.scoring import results_of, score
-    from skillopt.files import read_jsonl
-
     job = open_job(args, "select")
     settings = job.resolved.settings
     merged = read_json(args.merged, Merged)
-    scores = score(results_of(read_jsonl(args.rollouts, Row)), "hard", 0.0)
+    rows = read_jsonl(args.rollouts, Row)
 
     async def work() -> Selected:
         async with job.client("optimizer", width=1) as client:
@@ -215,13 +226,11 @@ def main(args: argparse.Namespace) -> None:
                 client=client,
                 settings=settings,
                 prompts=environment(settings.env.name).prompts,
-                situation=Situation(
-                    skill=read_text(args.skill),
-                    history=read_json(args.state, Gate).state.memory if args.state else (),
-                    memory=read_memory(args.meta_skill),
-                    hard=scores.hard,
-                    soft=scores.soft,
-                    n=scores.n,
+                situation=situation(
+                    rows,
+                    read_text(args.skill),
+                    read_json(args.state, Gate).state.memory if args.state else (),
+                    read_memory(args.meta_skill),
                 ),
             )
             return await select(args.step, merged.patch, args.budget, chooser)

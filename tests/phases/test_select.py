@@ -5,8 +5,9 @@ from endpoint import Answer
 from optimizing import ask, in_turn, settings, user_of
 
 from skillopt.envs.registry import environment
-from skillopt.phases.select import Chooser, Situation, select, valid_indices
+from skillopt.phases.select import Chooser, Situation, select, situation, valid_indices
 from skillopt.records import Candidate, Digest, Edit, Patch, Suggestion
+from tests.decisions.test_scoring import row
 
 
 def edits(count):
@@ -154,6 +155,14 @@ def test_what_else_the_optimizer_says_about_its_number_never_spoils_it(tmp_path,
     given = {"learning_rate": 3, "confidence": confidence, "risk_notes": risks}
     found, _ = selected(tmp_path, in_turn(given), edits(3), None, AUTONOMOUS)
     assert (found.how, (found.confidence, found.risk_notes)) == ("within_budget", said)
+
+
+def test_the_scores_of_a_step_are_those_of_its_rows():
+    rows = [row("a", 1.0), row("b", 0.0, 0.5), row("a", 1.0), row("c", None, status="timeout")]
+    found = situation(rows, "# S\n", (DIGEST,), "memory")
+    assert (found.hard, found.soft, found.n) == (2 / 3, 2.5 / 3, 3)
+    assert (found.skill, found.history, found.memory) == ("# S\n", (DIGEST,), "memory")
+    assert (situation([], "", (), "").hard, situation([], "", (), "").n) == (None, 0)
 
 
 def test_nothing_merged_needs_no_call(tmp_path):

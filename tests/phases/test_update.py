@@ -2,9 +2,13 @@
 
 import pytest
 from endpoint import Answer
-from optimizing import answer, ask, in_turn, settings, user_of
+from optimizing import RUN, answer, ask, in_turn, settings, user_of
 
+from skillopt.__main__ import main
+from skillopt.config.resolve import load_run
 from skillopt.envs.registry import environment
+from skillopt.errors import ExitCode
+from skillopt.files import read_json, write_json, write_text
 from skillopt.phases.update import (
     Draft,
     Notes,
@@ -24,6 +28,7 @@ from skillopt.records import (
     Reflections,
     Selected,
     Suggestion,
+    Update,
 )
 from skillopt.skill import SkillDocument, appendix_notes, sha256, with_appendix
 
@@ -284,3 +289,30 @@ def test_an_answer_of_another_shape_is_asked_for_again(tmp_path):
 def test_a_draft_is_what_judge_says_it_is():
     update = judged(GUIDED, Patch(), Draft(text=GUIDED, summary="none", problems=("p",)))
     assert (update.change_summary, update.problems, update.mode) == ("none", ("p",), "patch")
+
+
+def test_from_files_to_files_notes_that_do_not_fit_are_in_neither_file(tmp_path):
+    run = tmp_path / "run"
+    room = len("- 12345\n- New.\n")
+    limits = [f"env.max_skill_chars={len(GUIDED) + room}", "optimizer.use_skill_aware_reflection=true"]
+    write_json(run / "config.json", load_run(RUN, limits, {}))
+    write_text(run / "skill.md", GUIDED)
+    write_json(run / "patch.json", chosen(Patch(edits=(edit(),))))
+    write_json(run / "reflections.json", reflections(["12345", "y" * 30]))
+    command = ["update", "--config", run / "config.json", "--step", 1, "--skill", run / "skill.md"]
+    command += ["--patch", run / "patch.json", "--reflections", run / "reflections.json"]
+    command += [
+        "--candidate",
+        run / "candidate.md",
+        "--out",
+        run / "update.json",
+        "--store",
+        tmp_path / "calls",
+    ]
+    assert main([str(part) for part in command]) == ExitCode.OK
+    update = read_json(run / "update.json", Update)
+    text = (run / "candidate.md").read_text(encoding="utf-8")
+    assert (update.action, update.chars_after) == ("candidate", len(GUIDED) + room)
+    assert (update.notes, update.notes_left_out) == (("Note.", "12345"), ("y" * 30,))
+    assert sha256(text) == update.candidate_sha256
+    assert appendix_notes(text) == ("Note.", "12345")
