@@ -125,13 +125,6 @@ def width(setting):
     )
 
 
-def sample_width(wildcards):
-    """Return how many calls an epoch's sample wants in flight: no more than it has items."""
-    run = run_of(wildcards.run)
-    workers = run.resolved.settings.env.workers
-    return min(workers, run.epoch(int(wildcards.epoch)).sample)
-
-
 def prompts(*names):
     """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
     return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
@@ -186,6 +179,13 @@ def comparison(name):
         return below(wildcards, [f"{folder}/{name}"] if folder else [])
 
     return files
+
+
+def sample_width(wildcards):
+    """Return how many calls an epoch's sample wants in flight: no more than it has items."""
+    run = run_of(wildcards.run)
+    workers = run.resolved.settings.env.workers
+    return min(workers, run.epoch(int(wildcards.epoch)).sample)
 
 
 def evaluated_skill(wildcards):

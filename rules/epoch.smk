@@ -35,9 +35,9 @@ rule sample:
 rule compare:
     """Do the epoch sample with both skills, epoch {wildcards.epoch}."""
     input:
+        sample="results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
         previous=compared_skill(0),
         current=compared_skill(1),
-        sample="results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
         prompts=target_prompts,
     output:
         previous="results/{run}/slow_update/epoch_{epoch}/previous.jsonl",
