@@ -7,7 +7,6 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
-from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -17,9 +16,7 @@ from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
 from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
-from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.summary import Summary, table
-from skillopt.prompting import prompt_files
 from skillopt.runs import Run
 
 # The engine builds its graph recursively: about three frames for each chained job.
@@ -125,43 +122,9 @@ def width(setting):
     )
 
 
-def prompts(*names):
-    """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
-    return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
-
-
-@cache
-def templates(names, folder):
-    """Return the files that prompts are made of; read once, since every step asks for them."""
-    return sorted(
-        {nearby(path) for name in names for path in prompt_files(name, folder)}
-    )
-
-
-def target_prompts(wildcards):
-    """Return what the target is told, as the benchmark keeps it in files named target_*."""
-    return told_files(run_of(wildcards.run).prompts)
-
-
-@cache
-def told_files(folder):
-    """Return a benchmark's files named target_*."""
-    return sorted(nearby(path) for path in folder.glob("target_*"))
-
-
-def nearby(path):
-    """Return a path relative to the working directory when it lies below it."""
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def initial_skill_file(wildcards):
-    """Return the skill file that the run is configured to start from."""
-    env = run_of(wildcards.run).resolved.settings.env
-    try:
-        path = initial_skill_path(env.name, env.skill_init)
-    except SkillOptError as error:
-        raise WorkflowError(f"run {wildcards.run}: {error}") from None
-    return nearby(path.absolute())
+def prompts(phase):
+    """Return a param function: a hash of the prompts that a phase uses."""
+    return lambda wildcards: run_of(wildcards.run).prompts[phase]
 
 
 def compared_skill(which):

@@ -12,7 +12,6 @@ rule compare:
     input:
         previous=compared_skill(0),
         current=compared_skill(1),
-        prompts=target_prompts,
     output:
         previous="results/{run}/slow_update/epoch_{epoch}/previous.jsonl",
         current="results/{run}/slow_update/epoch_{epoch}/current.jsonl",
@@ -24,6 +23,7 @@ rule compare:
         api_calls=width("env.workers"),
     params:
         settings=deciding("compare"),
+        prompts=prompts("compare"),
         batch=lambda wildcards: run_of(wildcards.run).comparison_digest(
             int(wildcards.epoch)
         ),
@@ -46,7 +46,6 @@ rule slow_update:
         current=comparison("current.jsonl"),
         gates=epoch_input("step_files", "gate.json"),
         patches=epoch_input("step_files", "patch.json"),
-        prompts=prompts("slow_update"),
     output:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
@@ -58,6 +57,7 @@ rule slow_update:
         api_calls=1,
     params:
         settings=deciding("slow_update"),
+        prompts=prompts("slow_update"),
     shell:
         "skillopt slow_update --config results/{wildcards.run}/config.json"
         " --epoch {wildcards.epoch}"
@@ -73,13 +73,13 @@ use rule evaluate as evaluate_slow_update with:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         update_record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
-        prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/selection.jsonl",
     log:
         "results/{run}/logs/epoch_{epoch}/evaluate.log",
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="epoch_{epoch}",
 
@@ -117,7 +117,6 @@ rule meta_skill:
         previous=comparison("previous.jsonl"),
         current=comparison("current.jsonl"),
         memory=epoch_input("memory_before_epoch"),
-        prompts=prompts("meta_skill"),
     output:
         "results/{run}/meta_skill/epoch_{epoch}/meta_skill.json",
     log:
@@ -128,6 +127,7 @@ rule meta_skill:
         api_calls=1,
     params:
         settings=deciding("meta_skill"),
+        prompts=prompts("meta_skill"),
     shell:
         "skillopt meta_skill --config results/{wildcards.run}/config.json"
         " --epoch {wildcards.epoch}"

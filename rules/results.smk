@@ -33,7 +33,6 @@ rule evaluate_split:
         ready="results/{run}/preflight.json",
         skill=evaluated_skill,
         same=evaluated_before,
-        prompts=target_prompts,
     output:
         rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
         scores="results/{run}/eval/{evaluation}/scores.json",
@@ -43,6 +42,7 @@ rule evaluate_split:
         api_calls=width("env.workers"),
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:

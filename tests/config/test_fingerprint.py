@@ -29,7 +29,7 @@ CHANGES = [
     ("evaluation.use_gate=false", (), GATES),
     ("evaluation.use_semantic_density=true", (), GATES | {"best_skill"}),
     ("evaluation.leading_words=must", ("evaluation.use_semantic_density=true",), GATES | {"best_skill"}),
-    ("optimizer.slow_update_gate_with_selection=false", (), {"gate_slow_update"}),
+    ("optimizer.slow_update_gate_with_selection=false", (), {"slow_update"}),
     ("optimizer.learning_rate=8", (), {"plan", "reflect"}),
     ("optimizer.min_learning_rate=1", (), {"plan"}),
     ("optimizer.lr_scheduler=linear", (), {"plan"}),
