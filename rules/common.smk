@@ -18,6 +18,7 @@ from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
+from skillopt.tools.workflow import workflow_root
 
 # The engine builds its graph recursively: about three frames for each chained job.
 sys.setrecursionlimit(200_000)
@@ -26,6 +27,13 @@ sys.setrecursionlimit(200_000)
 logger.addFilter(
     lambda record: not str(record.msg).startswith(("Select jobs to", "Execute "))
 )
+
+# A module's `prefix` changes the paths of rules, and not those that commands are told.
+if workflow.modifier.modify_path("results/run") != "results/run":
+    raise WorkflowError(
+        "module with prefix: results lie in results/<run>/ of the working directory; "
+        "use `workdir:` or --directory to have them elsewhere"
+    )
 
 # Jobs find the `skillopt` of this environment even when it is not activated, and stop when the process
 # that started them is gone (kill -9 would leave them running).
@@ -50,7 +58,7 @@ def requested_runs():
 def run_file_of(name):
     """Return a run's configuration: of the working directory, else the one that ships."""
     own = Path("config", f"{name}.yaml")
-    shipped = Path(workflow.basedir, own)
+    shipped = workflow_root() / own
     return shipped if shipped.exists() and not own.exists() else own
 
 
@@ -60,6 +68,8 @@ PLANNED = {}
 
 def run_of(name):
     """Return a planned run; its problems end the command before anything is paid for."""
+    if not PLANNED:
+        on_start(write_records)
     if name not in PLANNED:
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
@@ -67,6 +77,21 @@ def run_of(name):
         except SkillOptError as error:
             raise WorkflowError(f"run {name}: {error}") from None
     return PLANNED[name]
+
+
+def on_start(action):
+    """Have something done when the first job is about to run, and never in a dry run.
+
+    Registered once the Snakefiles are read, in addition to what they have `onstart`: the engine does
+    not heed that of a module, and a Snakefile that uses this one may have its own.
+    """
+    theirs = workflow.globals.get("onstart", lambda: None)
+
+    def both(log):
+        action()
+        theirs()
+
+    workflow.onstart(both)
 
 
 def write_records():
