@@ -277,3 +277,13 @@ def test_a_lost_file_that_nothing_needs_re_runs_nothing_and_its_consumer_brings_
         for name, content in kept.items():
             (folder / name).write_bytes(content)
     assert jobs == COS.jobs("aggregate", "select", at="0005")
+
+
+def test_the_engine_s_own_report_of_a_finished_run(project):
+    """Together with what else reads a finished run and changes nothing."""
+    project.snakemake("--report", "report.html", "--", COSINE)
+    page = (project.folder / "report.html").read_text(encoding="utf-8")
+    assert all(f'"{rule}"' in page for rule in (*CHAIN, *LATER_END, *FINAL))
+    done = project.snakemake("--detailed-summary", "--", COSINE)
+    states = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+    assert {state[-1] for state in states} == {"no update"}
