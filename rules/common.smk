@@ -7,6 +7,7 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -68,8 +69,7 @@ PLANNED = {}
 
 def run_of(name):
     """Return a planned run; its problems end the command before anything is paid for."""
-    if not PLANNED:
-        on_start(write_records)
+    on_start(write_records)
     if name not in PLANNED:
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
@@ -79,6 +79,7 @@ def run_of(name):
     return PLANNED[name]
 
 
+@cache
 def on_start(action):
     """Have something done when the first job is about to run, and never in a dry run.
 

@@ -190,8 +190,10 @@ def test_a_test_item_re_runs_the_test_alone(rerun, edited):
     assert rerun(COSINE) == COS.tests() | COS.jobs("summary")
 
 
-def test_how_a_run_is_carried_out_re_runs_nothing(rerun):
+def test_how_a_run_is_carried_out_and_where_its_data_lie_re_runs_nothing(project, rerun):
+    shutil.copytree(project.folder / "data/small", project.folder / "data/moved")
     overrides = (
+        "env.split_dir=data/moved",
         "env.workers=3",
         "env.exec_timeout=77",
         "gradient.analyst_workers=2",
