@@ -28,9 +28,5 @@ rule all:
         expand("results/{run}/summary.json", run=requested_runs()),
 
 
-onstart:
-    write_records()
-
-
 onsuccess:
     print_tables()

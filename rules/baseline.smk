@@ -12,7 +12,6 @@ rule evaluate_initial:
     input:
         ready="results/{run}/preflight.json",
         skill="results/{run}/skills/skill_v0000.md",
-        prompts=target_prompts,
     output:
         rows="results/{run}/eval/val/initial/rollouts.jsonl",
         scores="results/{run}/eval/val/initial/scores.json",
@@ -23,6 +22,7 @@ rule evaluate_initial:
         api_calls=width("env.workers"),
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
         "skillopt evaluate --config results/{wildcards.run}/config.json"

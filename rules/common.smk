@@ -17,10 +17,9 @@ from skillopt.config.resolve import load_run
 from skillopt.errors import SkillOptError
 from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
-from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.summary import Summary, table
-from skillopt.prompting import prompt_files
 from skillopt.runs import Run
+from skillopt.tools.workflow import workflow_root
 
 # The engine builds its graph recursively: about three frames for each chained job.
 sys.setrecursionlimit(200_000)
@@ -29,6 +28,13 @@ sys.setrecursionlimit(200_000)
 logger.addFilter(
     lambda record: not str(record.msg).startswith(("Select jobs to", "Execute "))
 )
+
+# A module's `prefix` changes the paths of rules, and not those that commands are told.
+if workflow.modifier.modify_path("results/run") != "results/run":
+    raise WorkflowError(
+        "module with prefix: results lie in results/<run>/ of the working directory; "
+        "use `workdir:` or --directory to have them elsewhere"
+    )
 
 # Jobs find the `skillopt` of this environment even when it is not activated, and stop when the process
 # that started them is gone (kill -9 would leave them running).
@@ -53,7 +59,7 @@ def requested_runs():
 def run_file_of(name):
     """Return a run's configuration: of the working directory, else the one that ships."""
     own = Path("config", f"{name}.yaml")
-    shipped = Path(workflow.basedir, own)
+    shipped = workflow_root() / own
     return shipped if shipped.exists() and not own.exists() else own
 
 
@@ -63,6 +69,7 @@ PLANNED = {}
 
 def run_of(name):
     """Return a planned run; its problems end the command before anything is paid for."""
+    on_start(write_records)
     if name not in PLANNED:
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
@@ -70,6 +77,22 @@ def run_of(name):
         except SkillOptError as error:
             raise WorkflowError(f"run {name}: {error}") from None
     return PLANNED[name]
+
+
+@cache
+def on_start(action):
+    """Have something done when the first job is about to run, and never in a dry run.
+
+    Registered once the Snakefiles are read, in addition to what they have `onstart`: the engine does
+    not heed that of a module, and a Snakefile that uses this one may have its own.
+    """
+    theirs = workflow.globals.get("onstart", lambda: None)
+
+    def both(log):
+        action()
+        theirs()
+
+    workflow.onstart(both)
 
 
 def write_records():
@@ -125,43 +148,9 @@ def width(setting):
     )
 
 
-def prompts(*names):
-    """Return an input function: the prompt templates of a phase, so that an edit re-runs it."""
-    return lambda wildcards: templates(names, run_of(wildcards.run).prompts)
-
-
-@cache
-def templates(names, folder):
-    """Return the files that prompts are made of; read once, since every step asks for them."""
-    return sorted(
-        {nearby(path) for name in names for path in prompt_files(name, folder)}
-    )
-
-
-def target_prompts(wildcards):
-    """Return what the target is told, as the benchmark keeps it in files named target_*."""
-    return told_files(run_of(wildcards.run).prompts)
-
-
-@cache
-def told_files(folder):
-    """Return a benchmark's files named target_*."""
-    return sorted(nearby(path) for path in folder.glob("target_*"))
-
-
-def nearby(path):
-    """Return a path relative to the working directory when it lies below it."""
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def initial_skill_file(wildcards):
-    """Return the skill file that the run is configured to start from."""
-    env = run_of(wildcards.run).resolved.settings.env
-    try:
-        path = initial_skill_path(env.name, env.skill_init)
-    except SkillOptError as error:
-        raise WorkflowError(f"run {wildcards.run}: {error}") from None
-    return nearby(path.absolute())
+def prompts(phase):
+    """Return a param function: a hash of the prompts that a phase uses."""
+    return lambda wildcards: run_of(wildcards.run).prompts[phase]
 
 
 def compared_skill(which):

@@ -14,7 +14,6 @@ rule sample:
     input:
         skill=compared_skill(0),
         after=epoch_input("last_rollouts"),
-        prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
     log:
@@ -23,6 +22,7 @@ rule sample:
         api_calls=sample_width,
     params:
         settings=deciding("sample"),
+        prompts=prompts("sample"),
         batch=lambda wildcards: run_of(wildcards.run).sample_digest(
             int(wildcards.epoch)
         ),
@@ -38,7 +38,6 @@ rule compare:
         sample="results/{run}/slow_update/epoch_{epoch}/sample.jsonl",
         previous=compared_skill(0),
         current=compared_skill(1),
-        prompts=target_prompts,
     output:
         previous="results/{run}/slow_update/epoch_{epoch}/previous.jsonl",
         current="results/{run}/slow_update/epoch_{epoch}/current.jsonl",
@@ -50,6 +49,7 @@ rule compare:
         api_calls=width("env.workers"),
     params:
         settings=deciding("compare"),
+        prompts=prompts("compare"),
         batch=lambda wildcards: run_of(wildcards.run).comparison_digest(
             int(wildcards.epoch)
         ),
@@ -72,7 +72,6 @@ rule slow_update:
         current=comparison("current.jsonl"),
         gates=epoch_input("step_files", "gate.json"),
         patches=epoch_input("step_files", "patch.json"),
-        prompts=prompts("slow_update"),
     output:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
@@ -84,6 +83,7 @@ rule slow_update:
         api_calls=1,
     params:
         settings=deciding("slow_update"),
+        prompts=prompts("slow_update"),
     shell:
         "skillopt slow_update --config results/{wildcards.run}/config.json"
         " --epoch {wildcards.epoch}"
@@ -99,13 +99,13 @@ use rule evaluate as evaluate_slow_update with:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
         update_record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
-        prompts=target_prompts,
     output:
         "results/{run}/slow_update/epoch_{epoch}/selection.jsonl",
     log:
         "results/{run}/logs/epoch_{epoch}/evaluate.log",
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="epoch_{epoch}",
 
@@ -143,7 +143,6 @@ rule meta_skill:
         previous=comparison("previous.jsonl"),
         current=comparison("current.jsonl"),
         memory=epoch_input("memory_before_epoch"),
-        prompts=prompts("meta_skill"),
     output:
         "results/{run}/meta_skill/epoch_{epoch}/meta_skill.json",
     log:
@@ -154,6 +153,7 @@ rule meta_skill:
         api_calls=1,
     params:
         settings=deciding("meta_skill"),
+        prompts=prompts("meta_skill"),
     shell:
         "skillopt meta_skill --config results/{wildcards.run}/config.json"
         " --epoch {wildcards.epoch}"

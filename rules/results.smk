@@ -34,7 +34,6 @@ rule evaluate_split:
         skill=evaluated_skill,
         state=evaluated_state,
         same=evaluated_before,
-        prompts=target_prompts,
     output:
         rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
         scores="results/{run}/eval/{evaluation}/scores.json",
@@ -44,6 +43,7 @@ rule evaluate_split:
         api_calls=width("env.workers"),
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:

@@ -10,13 +10,13 @@ phase reads from them is in its params, so a change that does not concern a phas
 
 rule initial_skill:
     """Write the skill that {wildcards.run} starts from."""
-    input:
-        skill=initial_skill_file,
     output:
         "results/{run}/skills/skill_v0000.md",
     log:
         "results/{run}/logs/initial_skill.log",
     localrule: True
+    params:
+        skill=lambda wildcards: run_of(wildcards.run).initial_skill,
     shell:
         "skillopt initial_skill --config results/{wildcards.run}/config.json"
         " --out {output:q} --log {log:q}"

@@ -13,7 +13,6 @@ rule rollout:
     input:
         ready="results/{run}/preflight.json",
         skill=step_input("skill_before"),
-        prompts=target_prompts,
     output:
         "results/{run}/steps/step_{step}/rollouts.jsonl",
     log:
@@ -23,6 +22,7 @@ rule rollout:
         api_calls=width("env.workers"),
     params:
         settings=deciding("rollout"),
+        prompts=prompts("rollout"),
         batch=lambda wildcards: run_of(wildcards.run).batch_digest(int(wildcards.step)),
     shell:
         "skillopt rollout --config results/{wildcards.run}/config.json"
@@ -38,7 +38,6 @@ rule reflect:
         skill=step_input("skill_before"),
         state=step_input("memory_within_epoch"),
         meta_skill=step_input("memory_across_epochs"),
-        prompts=prompts("analyst_failure", "analyst_success"),
     output:
         "results/{run}/steps/step_{step}/reflections.json",
     log:
@@ -49,6 +48,7 @@ rule reflect:
         api_calls=width("gradient.analyst_workers"),
     params:
         settings=deciding("reflect"),
+        prompts=prompts("reflect"),
     shell:
         "skillopt reflect --config results/{wildcards.run}/config.json"
         " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
@@ -63,7 +63,6 @@ rule aggregate:
         reflections="results/{run}/steps/step_{step}/reflections.json",
         skill=step_input("skill_before"),
         meta_skill=step_input("memory_across_epochs"),
-        prompts=prompts("merge"),
     output:
         "results/{run}/steps/step_{step}/merged.json",
     log:
@@ -74,6 +73,7 @@ rule aggregate:
         api_calls=width("gradient.analyst_workers"),
     params:
         settings=deciding("aggregate"),
+        prompts=prompts("aggregate"),
     shell:
         "skillopt aggregate --config results/{wildcards.run}/config.json"
         " --reflections {input.reflections:q}"
@@ -89,7 +89,6 @@ rule select:
         skill=step_input("skill_before"),
         state=step_input("memory_within_epoch"),
         meta_skill=step_input("memory_across_epochs"),
-        prompts=prompts("rank", "learning_rate"),
     output:
         "results/{run}/steps/step_{step}/patch.json",
     log:
@@ -100,6 +99,7 @@ rule select:
         api_calls=1,
     params:
         settings=deciding("select"),
+        prompts=prompts("select"),
         budget=lambda wildcards: run_of(wildcards.run).edit_budget(int(wildcards.step)),
     shell:
         "skillopt select --config results/{wildcards.run}/config.json"
@@ -116,7 +116,6 @@ rule update:
         reflections="results/{run}/steps/step_{step}/reflections.json",
         skill=step_input("skill_before"),
         state=step_input("memory_within_epoch"),
-        prompts=prompts("rewrite", "consolidate"),
     output:
         candidate="results/{run}/steps/step_{step}/candidate.md",
         record="results/{run}/steps/step_{step}/update.json",
@@ -128,6 +127,7 @@ rule update:
         api_calls=1,
     params:
         settings=deciding("update"),
+        prompts=prompts("update"),
     shell:
         "skillopt update --config results/{wildcards.run}/config.json"
         " --patch {input.patch:q} --skill {input.skill:q}"
@@ -142,7 +142,6 @@ rule evaluate:
         candidate="results/{run}/steps/step_{step}/candidate.md",
         update_record="results/{run}/steps/step_{step}/update.json",
         state=step_input("state_before"),
-        prompts=target_prompts,
     output:
         "results/{run}/steps/step_{step}/selection.jsonl",
     log:
@@ -152,6 +151,7 @@ rule evaluate:
         api_calls=width("env.workers"),
     params:
         settings=deciding("evaluate"),
+        prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
         label="{step}",
     shell:

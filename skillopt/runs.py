@@ -5,25 +5,35 @@ decided; it knows nothing of the engine that carries it out.
 """
 
 from functools import cached_property
-from pathlib import Path
 
 from skillopt.config.fingerprint import deciding
 from skillopt.config.resolved import Resolved
+from skillopt.config.templates import PROMPTS, prompts_digest, used_prompts
 from skillopt.data import Splits, content_digest
 from skillopt.envs.registry import environment
-from skillopt.files import canonical
+from skillopt.files import canonical, read_text
+from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.records import EpochPlan, Plan, StepPlan
 from skillopt.skill import sha256
 
 
 class Run:
-    """A planned run. Raises ConfigError or DataError when it cannot be planned."""
+    """A planned run. Raises ConfigError or DataError when it cannot be planned.
+
+    `initial_skill` is a hash of the skill that it starts from, `prompts` one of what each phase asks with.
+    """
 
     def __init__(self, resolved: Resolved, plan: Plan, splits: Splits) -> None:
         self.resolved = resolved
         self.plan = plan
         self._train = {item.id: item for item in splits.train}
         self._deciding: dict[str, str] = {}
+        env = resolved.settings.env
+        self.initial_skill = sha256(read_text(initial_skill_path(env.name, env.skill_init)))
+        self.prompts = {
+            phase: prompts_digest(used_prompts(resolved, phase), environment(env.name).prompts)
+            for phase in PROMPTS
+        }
 
     # settings that decide each phase's output, and digests of the items it reads
 
@@ -58,11 +68,6 @@ class Run:
         """Return the edit budget of a step, "" for no limit."""
         budget = self.step(step).edit_budget
         return "" if budget is None else str(budget)
-
-    @cached_property
-    def prompts(self) -> Path:
-        """Return the folder of the benchmark's own prompts."""
-        return environment(self.resolved.settings.env.name).prompts
 
     # the order of things
 

@@ -56,16 +56,7 @@ class Project:
         self, *arguments: str, env: Mapping[str, str] = {}, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run the engine here; raises AssertionError with its output when it fails."""
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder), **env},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert not check or done.returncode == 0, done.stdout + done.stderr
-        return done
+        return snakemake(self.folder, *arguments, env={"PYTHONPATH": str(self.folder), **env}, check=check)
 
     def planned(
         self, *targets: str, overrides: Sequence[str] = (), env: Mapping[str, str] = {}
@@ -74,6 +65,22 @@ class Project:
         options = ["--config", f"set={' '.join(overrides)}"] if overrides else []
         done = self.snakemake("--dry-run", *options, "--", *targets, env=env)
         return jobs_in(done.stdout + done.stderr)
+
+
+def snakemake(
+    folder: Path, *arguments: str, env: Mapping[str, str] = {}, check: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run the engine in a folder, with this checkout; raises AssertionError with its output when it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert not check or done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def jobs_in(output: str) -> frozenset[Job]:

@@ -1,14 +1,15 @@
-"""What re-runs when, as dry runs on finished runs."""
+"""What re-runs when: dry runs on finished runs, each compared with the exact set of jobs it should name."""
 
 import json
 import os
+import shutil
 from itertools import pairwise
 
 import pytest
-from project import Job, Project
+from project import ROOT, Job, Project
 
 RUN = """
-train: {{num_epochs: 2, batch_size: 4}}
+train: {{num_epochs: {epochs}, batch_size: {batch}}}
 gradient: {{minibatch_size: 4}}
 optimizer: {{lr_scheduler: {scheduler}, slow_update_samples: 4}}
 evaluation: {{eval_test: {eval_test}}}
@@ -20,31 +21,84 @@ env:
 """
 COSINE = "results/cosine/summary.json"
 CONSTANT = "results/constant/summary.json"
-STEP_RULES = ("rollout", "reflect", "aggregate", "select", "update", "evaluate", "gate")
+CHAIN = ("rollout", "reflect", "aggregate", "select", "update", "evaluate", "gate")
+END = ("slow_update", "evaluate_slow_update", "gate_slow_update")
+LATER_END = ("compare", *END)
+FINAL = ("best_skill", "history", "summary")
+TESTED = ("test/initial", "test/best", "test/last")
+
+
+class Shape:
+    """The jobs of a finished run, by where they stand in it."""
+
+    def __init__(self, run: str, last_steps: tuple[int, ...], tests: tuple[str, ...]) -> None:
+        self.run = run
+        self._last_steps = last_steps
+        self._tests = tests
+
+    def jobs(self, *rules, at=""):
+        return {Job(self.run, rule, at) for rule in rules}
+
+    def step(self, number, first="rollout"):
+        """Return the jobs of a step from one rule on."""
+        return self.jobs(*CHAIN[CHAIN.index(first) :], at=f"{number:04d}")
+
+    def end(self, epoch):
+        """Return the jobs at the end of an epoch; `sample` apart, which may run before it."""
+        return self.jobs(*(END if epoch == 1 else LATER_END), at=f"{epoch:02d}")
+
+    def tests(self, *names):
+        return {Job(self.run, "evaluate_split", name) for name in names or self._tests}
+
+    def final(self):
+        """Return what closes a run when its training has changed."""
+        return self.jobs(*FINAL) | self.tests(*(name for name in self._tests if name != "test/initial"))
+
+    def after(self, step):
+        """Return everything that follows a step."""
+        found = self.final()
+        for number in range(step + 1, self._last_steps[-1] + 1):
+            found |= self.step(number)
+        for epoch, last in enumerate(self._last_steps, 1):
+            found |= self.end(epoch) if last >= step else set()
+            found |= self.sample(epoch) if last > step else set()
+        return found
+
+    def sample(self, epoch):
+        """Return the sample of an epoch, which follows the last rollout of it; the first has none."""
+        return self.jobs("sample", at=f"{epoch:02d}") if epoch > 1 else set()
+
+    def onwards(self, step, first="rollout"):
+        """Return the jobs of a step from one rule on, and everything that follows."""
+        return self.step(step, first) | self.after(step)
+
+    def baseline(self):
+        return self.jobs("evaluate_initial", "gate_initial")
+
+    def measured(self):
+        """Return what follows from another way to score: evaluate of step 1 reads the initial score."""
+        return self.jobs("gate_initial") | self.onwards(1, "evaluate")
+
+
+COS = Shape("cosine", (3, 6), TESTED)
+CON = Shape("constant", (7,), ())
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """Two finished runs, made by one command."""
     made = Project(tmp_path_factory.mktemp("reruns") / "project")
-    made.sample("small", 12, 6, 6)
-    made.write_run("cosine", RUN.format(scheduler="cosine", eval_test="true"))
-    made.write_run("constant", RUN.format(scheduler="constant", eval_test="false"))
+    made.sample("small", 14, 6, 6)
+    made.write_run("cosine", RUN.format(epochs=2, batch=5, scheduler="cosine", eval_test="true"))
+    made.write_run("constant", RUN.format(epochs=1, batch=2, scheduler="constant", eval_test="false"))
     made.snakemake("--quiet", "all", "--", COSINE, CONSTANT)
     return made
 
 
 @pytest.fixture
-def cosine(project):
-    def plan(*overrides, **named):
-        return project.planned(COSINE, overrides=overrides, **named)
-
-    return plan
-
-
-@pytest.fixture
-def constant(project):
-    return lambda *overrides: project.planned(CONSTANT, overrides=overrides)
+def rerun(project):
+    """Plan a run again, with overrides."""
+    return lambda target, *overrides, **named: project.planned(target, overrides=overrides, **named)
 
 
 @pytest.fixture
@@ -63,96 +117,58 @@ def edited(project):
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def step(number, *rules, run="cosine"):
-    return {Job(run, rule, f"{number:04d}") for rule in rules or STEP_RULES}
+def plan_of(project, run):
+    return json.loads((project.folder / f"results/{run}/plan.json").read_text())
 
 
-def steps_of(jobs):
-    return {int(job.at) for job in jobs if job.rule in STEP_RULES}
+def everything_by_the_target():
+    return COS.baseline() | COS.onwards(1) | COS.tests()
 
 
-BASELINE = {
-    Job("cosine", "evaluate_initial"),
-    Job("cosine", "gate_initial"),
-    Job("cosine", "evaluate_split", "test/initial"),
-}
+SETTINGS = [
+    # Budgets: cosine 4 4 3 2 2 2, linear 4 3 3 3 2 2.
+    ("evaluation.gate_metric=soft", COSINE, COS.measured()),
+    ("optimizer.learning_rate=6", COSINE, COS.onwards(1, "reflect")),
+    ("optimizer.min_learning_rate=4", COSINE, COS.onwards(3, "select")),
+    ("optimizer.lr_scheduler=linear", COSINE, COS.onwards(2, "select")),
+    ("optimizer.lr_scheduler=constant", COSINE, COS.onwards(3, "select")),
+    ("model.target_simulator_seed=5", COSINE, everything_by_the_target()),
+    ("model.optimizer_simulator_seed=5", COSINE, COS.onwards(1, "reflect")),
+    (
+        "optimizer.slow_update_gate_with_selection=false",
+        COSINE,
+        COS.end(1) | COS.after(3) | COS.tests("val/last"),
+    ),
+    (
+        "train.num_epochs=2",
+        CONSTANT,
+        {job for step in range(8, 15) for job in CON.step(step)} | CON.sample(2) | CON.end(2) | CON.final(),
+    ),
+    ("evaluation.eval_test=true", CONSTANT, CON.tests(*TESTED) | CON.jobs("summary")),
+]
 
 
-def test_a_finished_run_has_nothing_to_do(project, cosine, constant):
-    assert cosine() == frozenset()
-    assert constant() == frozenset()
-    assert cosine(env={"PYTHONHASHSEED": "7"}) == frozenset()
+@pytest.mark.parametrize(("override", "target", "jobs"), SETTINGS, ids=[row[0] for row in SETTINGS])
+def test_a_setting_re_runs_exactly(rerun, override, target, jobs):
+    assert rerun(target, override) == jobs
 
 
-def test_gate_metric_re_runs_gates_and_what_follows(cosine):
-    jobs = cosine("evaluation.gate_metric=soft")
-    assert {Job("cosine", "gate_initial"), *step(1, "gate"), *step(6)} <= jobs
-    assert not jobs & {Job("cosine", "evaluate_initial"), Job("cosine", "evaluate_split", "test/initial")}
-    assert not jobs & step(1, "rollout", "reflect", "aggregate", "select", "update")
+def test_a_finished_run_has_nothing_to_do(project):
+    for environment in ({}, {"PYTHONHASHSEED": "7"}):
+        assert project.planned(COSINE, CONSTANT, env=environment) == set()
 
 
-def test_learning_rate_re_runs_reflect_onwards(cosine):
-    jobs = cosine("optimizer.learning_rate=6")
-    assert step(1, "reflect", "aggregate", "select", "update", "evaluate", "gate") <= jobs
-    assert step(6) <= jobs
-    assert not jobs & (step(1, "rollout") | BASELINE)
+def test_a_new_budget_is_what_select_is_told(project):
+    before = [step["edit_budget"] for step in plan_of(project, "cosine")["steps"]]
+    assert before == [4, 4, 3, 2, 2, 2]
+    override = "set=optimizer.lr_scheduler=linear"
+    done = project.snakemake("--dry-run", "--printshellcmds", "--config", override, "--", COSINE)
+    commands = [line.split() for line in done.stdout.splitlines() if "skillopt select" in line]
+    found = {words[words.index("--step") + 1]: words[words.index("--budget") + 1] for words in commands}
+    assert found == {"0002": "3", "0003": "3", "0004": "3", "0005": "2", "0006": "2"}
 
 
-@pytest.mark.parametrize("override", ["optimizer.min_learning_rate=4", "optimizer.lr_scheduler=linear"])
-def test_a_schedule_re_runs_select_from_the_first_step_whose_budget_changes(project, cosine, override):
-    def budgets(jobs_of):
-        return [s["edit_budget"] for s in jobs_of["steps"]]
-
-    plan = json.loads((project.folder / "results/cosine/plan.json").read_text())
-    new = project.snakemake(
-        "--dry-run", "--printshellcmds", "--config", f"set={override}", "--", COSINE
-    ).stdout
-    jobs = cosine(override)
-    first = min(steps_of(jobs))
-    assert first > 1
-    assert jobs & step(first) == step(first, "select", "update", "evaluate", "gate")
-    before, after = budgets(plan)[first - 1], _budget_in(new, first)
-    assert before != after
-    assert not jobs & BASELINE
-
-
-def _budget_in(output, step_number):
-    words = next(
-        line
-        for line in output.splitlines()
-        if f"--step {step_number:04d}" in line and "skillopt select" in line
-    ).split()
-    return int(words[words.index("--budget") + 1])
-
-
-def test_one_more_epoch_runs_the_new_epoch_and_the_final_evaluation(constant):
-    jobs = constant("train.num_epochs=3")
-    assert steps_of(jobs) == {7, 8, 9}
-    assert {Job("constant", "slow_update", "03"), Job("constant", "sample", "03")} <= jobs
-    assert {job.at for job in jobs if job.rule == "meta_skill"} == {"02"}  # for the new epoch to read
-    others = {job for job in jobs if job.rule not in STEP_RULES and not job.at}
-    assert others == {Job("constant", rule) for rule in ("best_skill", "history", "summary")}
-    ends = {job.at for job in jobs if job.rule not in (*STEP_RULES, "meta_skill") and job.at}
-    assert ends == {"03"}
-
-
-def test_target_model_re_runs_every_rollout_and_evaluation(cosine):
-    jobs = cosine("model.target_simulator_seed=5")
-    assert {Job("cosine", "evaluate_initial"), Job("cosine", "evaluate_split", "test/initial")} <= jobs
-    assert {job for n in range(1, 7) for job in step(n, "rollout", "evaluate")} <= jobs
-    assert Job("cosine", "compare", "02") in jobs
-
-
-def test_optimizer_model_re_runs_reflect_onwards_and_never_the_baseline(cosine):
-    jobs = cosine("model.optimizer_simulator_seed=5")
-    assert step(1, "reflect", "aggregate", "select", "update", "evaluate", "gate") <= jobs
-    assert not jobs & (step(1, "rollout") | BASELINE)
-
-
-def test_an_item_re_runs_from_the_first_step_that_has_it(project, cosine, edited):
-    plan = json.loads((project.folder / "results/cosine/plan.json").read_text())
-    id_ = plan["steps"][2]["batches"][0]["ids"][0]
-
+def changed_item(id_):
     def change(content):
         items = json.loads(content)
         for item in items:
@@ -160,62 +176,52 @@ def test_an_item_re_runs_from_the_first_step_that_has_it(project, cosine, edited
                 item["question"] += " Please."
         return json.dumps(items).encode()
 
-    edited("data/small/train/items.json", change)
-    jobs = cosine()
-    assert steps_of(jobs) == {3, 4, 5, 6}
-    assert step(3) <= jobs
-    assert not jobs & BASELINE
+    return change
 
 
-def test_a_selection_item_re_runs_evaluations_and_no_first_rollout(cosine, edited):
+def test_an_item_re_runs_from_the_first_step_that_has_it(project, rerun, edited):
+    (batch,) = plan_of(project, "constant")["steps"][6]["batches"]
+    edited("data/small/train/items.json", changed_item(batch["ids"][0]))
+    assert rerun(CONSTANT) == CON.onwards(7)
+
+
+def test_a_selection_item_re_runs_evaluations_and_no_first_rollout(rerun, edited):
     edited("data/small/val/items.json", lambda content: content.replace(b"?", b" ?", 1))
-    jobs = cosine()
-    assert {Job("cosine", "evaluate_initial"), *step(1, "evaluate", "gate")} <= jobs
-    assert not jobs & step(1, "rollout", "reflect", "aggregate", "select", "update")
+    assert rerun(COSINE) == COS.baseline() | COS.onwards(1, "evaluate")
 
 
-def test_the_guidance_s_gate_re_runs_what_writes_the_guidance(cosine):
-    jobs = cosine("optimizer.slow_update_gate_with_selection=false")
-    assert {Job("cosine", rule, "02") for rule in ("slow_update", "evaluate_slow_update")} <= jobs
-    assert {Job("cosine", rule, at) for rule in ("gate_slow_update",) for at in ("01", "02")} <= jobs
-    assert Job("cosine", "evaluate_split", "val/last") in jobs
-    assert not jobs & (step(1, *STEP_RULES) | step(3, *STEP_RULES) | BASELINE)
+def test_a_test_item_re_runs_the_test_alone(rerun, edited):
+    edited("data/small/test/items.json", lambda content: content.replace(b"?", b" ?", 1))
+    assert rerun(COSINE) == COS.tests() | COS.jobs("summary")
 
 
-def test_switching_the_test_on_runs_the_test_alone(constant):
-    jobs = constant("evaluation.eval_test=true")
-    tests = {Job("constant", "evaluate_split", f"test/{skill}") for skill in ("initial", "best", "last")}
-    assert jobs == tests | {Job("constant", "summary")}
-
-
-def test_how_a_run_is_carried_out_re_runs_nothing(cosine):
+def test_how_a_run_is_carried_out_and_where_its_data_lie_re_runs_nothing(project, rerun):
+    shutil.copytree(project.folder / "data/small", project.folder / "data/moved")
     overrides = (
+        "env.split_dir=data/moved",
         "env.workers=3",
-        "gradient.analyst_workers=2",
         "env.exec_timeout=77",
+        "gradient.analyst_workers=2",
+        "train.train_size=14",
+        "evaluation.min_coverage=0.5",
         "calls.timeout=77",
         "calls.max_attempts=2",
+        "calls.max_wait=3",
+        "calls.systemic_failures=7",
+        "calls.answer_attempts=2",
+        "calls.preflight_call=false",
         "calls.prices=prices.yaml",
-        "evaluation.min_coverage=0.5",
     )
-    assert cosine(*overrides) == frozenset()
+    assert rerun(COSINE, *overrides) == set()
 
 
-def test_key_order_comments_and_touched_files_re_run_nothing(project, cosine, edited):
+def test_key_order_comments_and_touched_files_re_run_nothing(project, rerun, edited):
     edited("config/cosine.yaml", lambda content: b"# a comment\n" + b"\n".join(reversed(_sections(content))))
-    for pattern in (
-        "data/small/*/items.json",
-        "skillopt/**/*.j2",
-        "skillopt/**/*.md",
-        "skillopt/phases/*.py",
-        "rules/*",
-    ):
-        for path in project.folder.glob(pattern):
+    for part in ("data", "skillopt", "rules", "results/cosine/skills", "results/cosine/steps"):
+        for path in (project.folder / part).rglob("*"):
             path.touch()
-    for path in (project.folder / "results/cosine/skills").iterdir():
-        path.touch()
     (project.folder / "results/cosine/unrelated.txt").write_text("x")
-    assert cosine() == frozenset()
+    assert rerun(COSINE) == set()
 
 
 def _sections(content):
@@ -227,36 +233,65 @@ def _sections(content):
     return ["\n".join(lines[a:b]).encode() for a, b in pairwise(cuts)]
 
 
-def test_an_edited_prompt_re_runs_what_it_feeds(cosine, edited):
-    edited("skillopt/prompts/merge.md.j2", lambda content: content + b"\n")
-    jobs = cosine()
-    assert step(1, "aggregate", "select", "update", "evaluate", "gate") <= jobs
-    assert not jobs & (step(1, "rollout", "reflect") | BASELINE)
+def test_another_checkout_re_runs_nothing(project):
+    """The workflow and the package lie elsewhere, as after a move or in a new environment."""
+    (project.folder / "skillopt").rename(project.folder / "away")
+    try:
+        snakefile = ("--snakefile", str(ROOT / "Snakefile"))
+        done = project.snakemake("--dry-run", *snakefile, "--", COSINE, env={"PYTHONPATH": str(ROOT)})
+    finally:
+        (project.folder / "away").rename(project.folder / "skillopt")
+    assert "Nothing to be done" in done.stdout + done.stderr
 
 
-def test_an_edited_skill_re_runs_the_later_steps(cosine, edited):
+PROMPTS = [
+    ("skillopt/prompts/merge.md.j2", COS.onwards(1, "aggregate")),
+    ("skillopt/prompts/rank.md.j2", COS.onwards(1, "select")),
+    ("skillopt/prompts/slow_update.md.j2", COS.end(1) | COS.after(3)),
+    ("skillopt/prompts/meta_skill.md.j2", set()),  # nobody reads a memory of the last epoch
+    ("skillopt/prompts/rewrite.md.j2", set()),  # used by another update mode
+    ("skillopt/envs/searchqa/prompts/target_user.md", everything_by_the_target()),
+]
+
+
+@pytest.mark.parametrize(("prompt", "jobs"), PROMPTS, ids=[row[0].rpartition("/")[2] for row in PROMPTS])
+def test_an_edited_prompt_re_runs_what_it_feeds(rerun, edited, prompt, jobs):
+    edited(prompt, lambda content: content + b"\n")
+    assert rerun(COSINE) == jobs
+
+
+def test_another_initial_skill_re_runs_everything_and_its_copy_nothing(project, rerun):
+    path = project.folder / "mine.md"
+    shutil.copy(ROOT / "skillopt/envs/searchqa/initial.md", path)
+    assert rerun(COSINE, "env.skill_init=mine.md") == set()
+    path.write_text(path.read_text() + "- A rule by hand.\n")
+    assert rerun(COSINE, "env.skill_init=mine.md") == COS.jobs("initial_skill") | everything_by_the_target()
+
+
+def test_an_edited_skill_re_runs_the_later_steps(rerun, edited):
     edited("results/cosine/skills/skill_v0002.md", lambda content: content + b"- A rule by hand.\n")
-    assert steps_of(cosine()) == {3, 4, 5, 6}
+    assert rerun(COSINE) == COS.onwards(3)
 
 
-def test_a_lost_file_that_nothing_needs_re_runs_nothing_and_its_consumer_brings_it_back(project, cosine):
+def test_a_lost_file_that_nothing_needs_re_runs_nothing_and_its_consumer_brings_it_back(project, rerun):
     folder = project.folder / "results/cosine/steps/step_0005"
     kept = {name: (folder / name).read_bytes() for name in ("merged.json", "patch.json")}
-    (folder / "merged.json").unlink()
-    assert cosine() == frozenset()
-    (folder / "patch.json").unlink()
+    for name in kept:  # they feed only what is there already
+        (folder / name).unlink()
     try:
-        assert cosine() == frozenset()  # patch.json feeds only what is there already
+        assert rerun(COSINE) == set()
         jobs = project.planned("results/cosine/steps/step_0005/patch.json")
     finally:
         for name, content in kept.items():
             (folder / name).write_bytes(content)
-    assert jobs == step(5, "aggregate", "select")
+    assert jobs == COS.jobs("aggregate", "select", at="0005")
 
 
-def test_best_skill_is_a_skill_that_has_a_score(project):
-    folder = project.folder / "results/cosine"
-    record = json.loads((folder / "best_skill.json").read_text())
-    assert (folder / "best_skill.md").read_bytes() == (folder / record["skill"]).read_bytes()
-    rows = [json.loads(line) for line in (folder / record["origin"]).read_text().splitlines()]
-    assert record["score"]["value"] == sum(row["hard"] for row in rows) / len(rows)
+def test_the_engine_s_own_report_of_a_finished_run(project):
+    """Together with what else reads a finished run and changes nothing."""
+    project.snakemake("--report", "report.html", "--", COSINE)
+    page = (project.folder / "report.html").read_text(encoding="utf-8")
+    assert all(f'"{rule}"' in page for rule in (*CHAIN, *LATER_END, *FINAL))
+    done = project.snakemake("--detailed-summary", "--", COSINE)
+    states = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+    assert {state[-1] for state in states} == {"no update"}
