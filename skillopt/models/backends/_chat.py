@@ -14,7 +14,7 @@ from skillopt.records import Usage
 Say = Callable[[str], str]
 """Makes a text fit for messages: short, without secrets."""
 
-_SHOWN = 300
+SHOWN = 300
 """Characters of a provider's message that are shown."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
@@ -164,17 +164,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
     except (ValueError, OverflowError):
         return None
-
-
-def redact(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text of the provider for messages: on one line, shortened, without credentials."""
-    for secret in secrets:
-        text = text.replace(secret, "[redacted]")
-    text = re.sub(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 [redacted]", text)
-    text = re.sub(r"(?i)\b(authorization|x-api-key|api[_-]key)\b(\W+)[\w.~+/=-]{8,}", r"\1\2[redacted]", text)
-    text = re.sub(r"\beyJ[\w-]{8,}(\.[\w-]+)*", "[redacted]", text)
-    text = clean(" ".join(text.split()))
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _decode(content: bytes, say: Say) -> _Completion:
