@@ -54,6 +54,7 @@ def test_what_decides_a_reply_is_in_its_key(other):
         {"timeout_seconds": 3.0},
         {"api_key_env": "SOME_NAME"},
         {"max_tokens": 0},  # the default, said
+        {"max_tokens": 100},  # more than the request asks for
         {"temperature": None},
     ],
 )

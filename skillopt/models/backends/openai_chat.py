@@ -224,7 +224,8 @@ BACKEND = BackendSpec(
             decides=True,
         ),
         _endpoint.api_key_env_setting(
-            "OPTIMIZER_/TARGET_AZURE_OPENAI_API_KEY, then AZURE_OPENAI_API_KEY; for OpenAI itself "
+            "OPTIMIZER_/TARGET_AZURE_OPENAI_API_KEY (or AZURE_OPENAI_OPTIMIZER_/_TARGET_API_KEY), then "
+            "AZURE_OPENAI_API_KEY; for OpenAI itself "
             "OPTIMIZER_/TARGET_OPENAI_API_KEY, then OPENAI_API_KEY"
         ),
         Setting(
