@@ -4,8 +4,9 @@
 {"out": text} {"raw": base64} {"err": text} {"write": path, "text": ...} {"link": path, "to": ...}
 {"child": "group" | "session"} (starts a process that ends only when killed) {"hang": true}
 {"ignore_term": true} {"exit": code}. `{cwd}` and `{env:NAME}` in texts are filled in.
-{"ask": url} sends what the program was told to a Chat Completions endpoint and puts its answer in for
-`{answer}`: so a scripted model can be behind any program.
+{"ask": url, "refused": text} sends what the program was told to a Chat Completions endpoint and puts its
+answer in for `{answer}`: so a scripted model can be behind any program. An error is told with `refused`
+behind it.
 Every call is recorded: arguments, standard input, environment, files of the working folder.
 
 With `watch=port` the program and its children hold a connection to that port, which ends when
@@ -76,8 +77,8 @@ def read(path):
         return file.read()
 
 
-def ask(url):  # who takes no system text gets all as one: the system text first, then a line
-    import urllib.request
+def ask(step):  # who takes no system text gets all as one: the system text first, then a line
+    import urllib.error, urllib.request
 
     told = stdin.decode()
     system = read("../private/system.md") + read("task.md") + read(".agents/skills/skillopt-target/SKILL.md")
@@ -85,9 +86,14 @@ def ask(url):  # who takes no system text gets all as one: the system text first
         system, _, told = told.partition("\n\n---\n\n")
     messages = [{"role": "system", "content": system}, {"role": "user", "content": told}]
     body = json.dumps({"model": "m", "messages": messages}).encode()
-    request = urllib.request.Request(url + "/chat/completions", body, {"Content-Type": "application/json"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as response:
-        return json.load(response)["choices"][0]["message"]["content"]
+    url = step["ask"] + "/chat/completions"
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        response = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request)
+    except urllib.error.HTTPError as error:
+        sys.stderr.write("unexpected status %d: %s" % (error.code, fill(step.get("refused", ""))))
+        sys.exit(1)
+    return json.load(response)["choices"][0]["message"]["content"]
 
 
 def fill(text):
@@ -100,7 +106,7 @@ def fill(text):
 
 for step in steps:
     if "ask" in step:
-        answer = ask(step["ask"])
+        answer = ask(step)
     elif "out" in step:
         for character in fill(step["out"]) if step.get("pieces") else [fill(step["out"])]:
             sys.stdout.buffer.write(character.encode())

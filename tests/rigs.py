@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,6 +70,9 @@ class Rig(Protocol):
     def env(self, key: str = CANARY) -> dict[str, str]: ...
 
     def play(self, *plays: Play) -> None: ...
+
+    def play_by(self, rule: Callable[[Call], Answer]) -> None:
+        """Let a scripted model answer: its rule sees each call in the form of Chat Completions."""
 
     @property
     def sent(self) -> list[Sent]: ...
@@ -145,6 +148,7 @@ class HttpRig:
         self._case = case
         self._checks: dict[str, wire.Checked] = {}
         self._plays = [Play()]
+        self._by: Callable[[Call], Answer] | None = None
         self._server = Server()
         self._server.rule = self._rule
 
@@ -156,6 +160,9 @@ class HttpRig:
 
     def play(self, *plays: Play) -> None:
         self._plays = list(plays)
+
+    def play_by(self, rule: Callable[[Call], Answer]) -> None:
+        self._by = rule
 
     @property
     def sent(self) -> list[Sent]:
@@ -176,6 +183,8 @@ class HttpRig:
         return self._checks[model](call)
 
     def _answer(self, call: Call) -> Answer:
+        if self._by:
+            return wire.answer(self._case, str(self._by(_as_chat(call)).text))
         play = self._plays.pop(0) if len(self._plays) > 1 else self._plays[0]
         if play.fault == "dropped":
             return Answer(drop=True)
@@ -200,6 +209,15 @@ class HttpRig:
             files=(),
             key=self._case.sent_key(call),
         )
+
+
+def _as_chat(call: Call) -> Call:
+    """Return a call of the Responses API as one of Chat Completions."""
+    if "input" not in call.body:
+        return call
+    system = {"role": "system", "content": call.body.get("instructions", "")}
+    body = {"model": call.body["model"], "messages": [system, *call.body["input"]]}
+    return dataclasses.replace(call, raw=json.dumps(body).encode())
 
 
 FAULTS = {
@@ -253,6 +271,7 @@ class ProgramRig:
         self._folder = folder
         self.program = FakeProgram(folder / "bin", case.binary)
         self.cuts = bool(self._cut())
+        self._server: Server | None = None
         self.play(Play())
 
     def model(self, model: str = "m-1", **settings: Any) -> RoleModel:
@@ -265,6 +284,11 @@ class ProgramRig:
         before = [[]] * len(self.program.calls)
         self.program.does_in_turn([*before, *(self._steps(play) for play in plays)])
 
+    def play_by(self, rule: Callable[[Call], Answer]) -> None:
+        self._server = Server()
+        self._server.rule = rule
+        self.program.does([{"ask": self._server.url}, *self._case.prints("{answer}")])
+
     @property
     def sent(self) -> list[Sent]:
         return [self._sent(call) for call in self.program.calls]
@@ -275,7 +299,9 @@ class ProgramRig:
         flags = itertools.chain.from_iterable(_flags(call.argv) for call in self.program.calls)
         return [f"unknown flag {flag}" for flag in flags if flag not in known]
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        if self._server:
+            self._server.close()
 
     def _steps(self, play: Play) -> list[Step]:
         if play.fault:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakeagents import Watch, raw
-from programs import AGENTS, CANARY, CASES, OTHERS, Bench
+from programs import AGENTS, CANARY, CASES, OTHERS, OWNER, Bench
 
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.models.base import CallError, File, Image, Message, Workspace
@@ -52,7 +52,8 @@ def test_a_long_prompt_is_never_an_argument(bench):
 
 def test_the_environment_is_an_allow_list(bench):
     bench.answers()
-    bench.reply()
+    backend = bench.spec.open(bench.role, {**bench.env, **OWNER})
+    asyncio.run(backend.complete(bench.case.request()))
     env = bench.program.call.env
     ours = {"PATH", "HOME", "LANG", "TMPDIR", bench.case.key}
     settings_of_the_program = {
@@ -60,7 +61,7 @@ def test_the_environment_is_an_allow_list(bench):
     }
     assert set(env) - settings_of_the_program - {"CODEX_HOME"} == ours
     assert env[bench.case.key] == CANARY
-    assert not set(OTHERS.values()) & set(env.values())
+    assert not {*OTHERS.values(), *OWNER.values()} & set(env.values())
     assert env["HOME"].startswith(bench.program.call.root)
     assert env["TMPDIR"].startswith(bench.program.call.root)
 
