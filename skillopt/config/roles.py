@@ -91,9 +91,15 @@ def role_model(history: History, part: Part) -> RoleModel:
         role=part.role,
         backend=part.spec.name,
         model=_model_name(history, part),
-        reasoning_effort=history.last("model.reasoning_effort").value,
+        reasoning_effort=_effort(history, part.role),
         settings={setting.name: value for setting, value in _settings(history, part)},
     )
+
+
+def _effort(history: History, role: Role) -> str:
+    """Return the effort asked of a role: the higher layer wins, in one layer the key of the role."""
+    shared, own = history.last("model.reasoning_effort"), history.last(f"model.{role}_reasoning_effort")
+    return str(own.value if own.value and own.rank >= shared.rank else shared.value)
 
 
 def undecisive(part: Part) -> list[str]:

@@ -160,8 +160,14 @@ class Model(Section, frozen=True, kw_only=True):
     reasoning_effort: Annotated[
         Effort, _says("Reasoning effort asked of both models; blank: nothing is asked for.")
     ] = ""
+    optimizer_reasoning_effort: Annotated[
+        Effort, _says("Reasoning effort asked of the optimizer; blank: as `reasoning_effort`.")
+    ] = ""
+    target_reasoning_effort: Annotated[
+        Effort, _says("Reasoning effort asked of the target; blank: as `reasoning_effort`.")
+    ] = ""
     rewrite_reasoning_effort: Annotated[
-        Effort, _says("Reasoning effort of a rewrite of the document; blank: as reasoning_effort.")
+        Effort, _says("Reasoning effort of a rewrite of the document; blank: as the optimizer's.")
     ] = ""
     rewrite_max_completion_tokens: Annotated[
         int, _says("Most tokens of a reply that holds a whole document."), msgspec.Meta(ge=1)

@@ -413,6 +413,19 @@ def test_variables_of_one_role_have_two_spellings_and_win_over_the_shared_one(re
     assert resolved.origins[key] == f"environment variable {spelling}"
 
 
+def test_each_role_may_have_an_effort_of_its_own(resolve):
+    def efforts(text, *overrides):
+        roles = resolve(text, *overrides).roles
+        return tuple(roles[role].reasoning_effort for role in ("optimizer", "target"))
+
+    shared = "model: {backend: compat, reasoning_effort: low}"
+    assert efforts(shared) == ("low", "low")
+    assert efforts(shared, "model.optimizer_reasoning_effort=high") == ("high", "low")
+    own = "model: {backend: compat, reasoning_effort: low, target_reasoning_effort: none}"
+    assert efforts(own) == ("low", "none")
+    assert efforts(own, "model.reasoning_effort=medium") == ("medium", "medium"), "a higher layer wins"
+
+
 def test_deployments_are_models_under_an_older_name(resolve):
     env = {"OPTIMIZER_DEPLOYMENT": "big", "TARGET_DEPLOYMENT": "old", "TARGET_MODEL": "small"}
     roles = resolve("model: {backend: compat}", env=env).roles
