@@ -67,6 +67,9 @@ class Rig(Protocol):
 
     def model(self, model: str = "m-1", **settings: Any) -> RoleModel: ...
 
+    def distant(self) -> RoleModel:
+        """Return the model where it needs a key."""
+
     def env(self, key: str = CANARY) -> dict[str, str]: ...
 
     def play(self, *plays: Play) -> None: ...
@@ -154,6 +157,9 @@ class HttpRig:
 
     def model(self, model: str = "m-1", **settings: Any) -> RoleModel:
         return self._case.role(self._server.url, self.role, model, **settings)
+
+    def distant(self) -> RoleModel:
+        return self.model(**{self._case.address: f"https://models.azure.com{self._case.root}"})
 
     def env(self, key: str = CANARY) -> dict[str, str]:
         return self._case.env(key, self.role.upper())
@@ -276,6 +282,9 @@ class ProgramRig:
 
     def model(self, model: str = "m-1", **settings: Any) -> RoleModel:
         return self._case.role_model(model=model, settings=settings)
+
+    def distant(self) -> RoleModel:
+        return self.model()
 
     def env(self, key: str = CANARY) -> dict[str, str]:
         return {**self._case.env(self._folder), self._case.key: key}

@@ -198,7 +198,11 @@ class Calls(Section, frozen=True, kw_only=True):
         ),
     ] = ""
     preflight_call: Annotated[
-        bool, _says("Make one tiny call to each model before the first phase that is paid for.")
+        bool,
+        _says(
+            "Make one tiny call to each model before the first phase that is paid for. Off: only keys, "
+            "logins and programs are looked at."
+        ),
     ] = True
     answer_attempts: Annotated[
         int, _says("How often the optimizer is asked when its answer cannot be used."), msgspec.Meta(ge=1)

@@ -11,6 +11,7 @@ import pytest
 from clients import POLICY, Waits, client_at
 from rigs import CANARY, Play, open_rig, opened, question, real_backends, rigs
 
+from skillopt.errors import ConfigError
 from skillopt.models.base import CallError, Image, Message, Tool
 from skillopt.models.registry import backend_names, backend_spec
 from skillopt.models.store import call_key, with_effort
@@ -73,6 +74,24 @@ def test_a_call_brings_its_text_and_comes_with_its_own_key(rig):
     assert CANARY not in sent.text + sent.wire
     for part in ("Be brief.", "Look twice.", "What is it?"):
         assert part in sent.text
+
+
+def test_what_is_missing_is_said_with_the_variable_to_set_and_nobody_is_called(rig):
+    spec, role, env = backend_spec(rig.name), rig.distant(), rig.env()
+    assert spec.check(role, env) == []
+    [variable] = [name for name, value in env.items() if value == CANARY]
+    own = {name for secret in spec.secrets for name in (secret.format(ROLE=rig.role.upper()),)}
+    left = {name: value for name, value in env.items() if name not in own}
+    left |= {"OPTIMIZER_X_API_KEY": CANARY}
+    if rig.name == "openai_chat" and role.settings.get("auth_mode") is None:
+        role = rig.distant()
+        role.settings["auth_mode"] = "api_key"  # without a key it would look for a login
+    [problem] = spec.check(role, left)
+    assert variable in problem
+    assert CANARY not in problem
+    with pytest.raises(ConfigError, match=variable):
+        spec.open(role, left)
+    assert rig.sent == []
 
 
 def test_usage_is_what_is_told_and_else_unknown(rig):
