@@ -118,6 +118,9 @@ def open_rig(backend: str, role: str, way: str, folder: Path) -> Rig:
     raise LookupError(f"backend {backend} has no rig: add a case to tests/wire.py or tests/programs.py")
 
 
+SILENT_ABOUT_CUTS = {"copilot_chat", "copilot_exec", "cursor_exec"}
+"""Backends whose programs do not tell that a reply was cut off at its limit."""
+
 PER_ROLE = {"codex_exec"}
 """Backends that are used in another way in each role."""
 
@@ -165,7 +168,7 @@ class HttpRig:
         return self._case.env(key, self.role.upper())
 
     def play(self, *plays: Play) -> None:
-        self._plays = list(plays)
+        self._plays, self._by = list(plays), None
 
     def play_by(self, rule: Callable[[Call], Answer]) -> None:
         self._by = rule

@@ -70,14 +70,14 @@ def add_environment(history: History, part: Part, env: Mapping[str, str], rank: 
             key = setting_key(part.spec, setting, role)
             if any(entry.rank == rank for entry in history.entries(key.dotted)):
                 continue
-            for variable in _variables(part.spec, setting, role):
+            for variable in variables(part.spec, setting, role):
                 text = env.get(variable, "").strip()
                 if text:
                     history.add(key, text, _variable(variable), rank, text=True)
                     break
 
 
-def _variables(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterator[str]:
+def variables(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterator[str]:
     """Yield the environment variables of a setting, in the order they are tried."""
     for alias in (spec.name, *spec.aliases):
         name = alias.replace("-", "_")

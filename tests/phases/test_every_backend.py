@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from loop import model, serving, write_items
 from programs import OTHERS
-from rigs import CANARY, open_rig, rigs
+from rigs import CANARY, SILENT_ABOUT_CUTS, Play, open_rig, rigs
 
 from skillopt.models.registry import backend_spec
 
 RUN = "results/loop"
 SKILL = "# Guidance\n\n- RULE 1: look at the passage.\n"
 RIGS = rigs()
+TELLING = [entry for entry in RIGS if entry[1] == "target" and entry[0] not in SILENT_ABOUT_CUTS]
 AGENTS = [
     entry for entry in RIGS if entry[1] == "target" and "workspace" in backend_spec(entry[0]).capabilities
 ]
@@ -91,6 +92,14 @@ def rows_of(path):
 
 def step(name, out, *arguments):
     call(name, out, "--plan", f"{RUN}/plan.json", "--step", "1", "--skill", "skill.md", *arguments)
+
+
+@pytest.mark.parametrize("rig", TELLING, ids=[" ".join(entry) for entry in TELLING], indirect=True)
+def test_a_reply_that_was_cut_off_is_a_truncated_row(rig, project):
+    rig.play(Play(text="It is <answer>gol", cut=True))
+    step("rollout", "rollouts.jsonl")
+    rows = rows_of("rollouts.jsonl").values()
+    assert {(row["status"], row["hard"]) for row in rows} == {("truncated", 0.0)}
 
 
 @pytest.mark.parametrize("rig", AGENTS, ids=[" ".join(entry) for entry in AGENTS], indirect=True)

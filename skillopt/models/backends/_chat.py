@@ -154,9 +154,15 @@ def status_error(status: int, headers: Mapping[str, str], content: bytes, say: S
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that `Retry-After` asks to wait from `now`: a number, or an HTTP date."""
+    """Return the seconds that `Retry-After` asks to wait from `now`: a number, or an HTTP date.
+
+    Azure and OpenAI say it more exactly, in milliseconds, in a header of their own.
+    """
     from email.utils import parsedate_to_datetime
 
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", milliseconds):
+        return float(milliseconds) / 1000
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
