@@ -202,10 +202,11 @@ class HttpRig:
             headers = {"Retry-After": play.retry_after} if play.retry_after else {}
             said = play.says.replace("{key}", key)
             return Answer(status=int(play.fault), error=said, headers=headers)
+        text = play.text.replace("{key}", self._case.sent_key(call))
         calls = tuple((f"c{number}", *called) for number, called in enumerate(play.calls))
         return wire.answer(
             self._case,
-            "" if calls else play.text,
+            "" if calls else text,
             cut="length" if play.cut else "",
             calls=calls,
             usage=self.usage if play.usage else None,
@@ -323,7 +324,7 @@ class ProgramRig:
             return self._cut()
         if play.calls:
             return self._tool_calls(play)
-        steps = self._case.prints(play.text)
+        steps = self._case.prints(play.text.replace("{key}", f"{{env:{self._case.key}}}"))
         return steps if play.usage else [_without_usage(step) for step in steps]
 
     def _cut(self) -> list[Step]:

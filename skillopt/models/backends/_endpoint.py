@@ -251,7 +251,7 @@ class ChatEndpoint:
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
         if response.status != 200:
             raise _chat.status_error(response.status, response.headers, response.content, self._say)
-        return _chat.read_reply(response.content, self._say)
+        return _chat.masked(_chat.read_reply(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""

@@ -66,7 +66,7 @@ class OpenAIChat:
         if response.status_code != 200:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
-        return read(response.content, self._say)
+        return _chat.masked(read(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""
@@ -97,9 +97,14 @@ class OpenAIChat:
         """Close the connections."""
         await self._sdk.close()
 
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """Return what must not be shown: the key, or the token that stands for it."""
+        keys = (self._key,) if self._key else ()
+        return (*keys, *(self._tokens.secrets if self._tokens else ()))
+
     def _say(self, text: str) -> str:
-        secrets = (self._key,) if self._key else ()
-        return one_line(text, _chat.SHOWN, (*secrets, *(self._tokens.secrets if self._tokens else ())))
+        return one_line(text, _chat.SHOWN, self._secrets)
 
 
 def _effort(model: str, request: Request) -> str:

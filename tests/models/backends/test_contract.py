@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from clients import POLICY, Waits, client_at
@@ -226,6 +227,9 @@ def test_a_key_that_the_provider_repeats_is_nowhere(rig, fault, tmp_path, caplog
     [error] = call_through(rig, tmp_path / "calls")
     assert "[redacted]" in str(error)
     assert CANARY not in str(error) + repr(error.args) + caplog.text
+    rig.play(Play(text="you sent {key}, the rest stays"))
+    [reply] = call_through(rig, tmp_path / "calls")
+    assert reply.text == "you sent [redacted], the rest stays"
     kept = [path for path in (tmp_path / "calls").rglob("*") if path.is_file()]
     assert kept
     assert not any(CANARY.encode() in path.read_bytes() for path in kept)
@@ -285,6 +289,55 @@ def test_calls_are_kept_apart_exactly_when_they_are_sent_differently(rig, own):
     wires = [sent.wire for sent in rig.sent]
     alike = [[one == other for other in keys] for one in keys]
     assert alike == [[one == other for other in wires] for one in wires]
+
+
+ELSEWHERE = {"auth_mode", "wire_api", "sandbox", "max_tokens_field", "use_max_completion_tokens"}
+"""Settings that call for another address, login or field: the tests of their backends have them."""
+
+MAY_ACT = {"shell", "network_access", "region", "api_version"}
+"""Settings that act on some requests or addresses only, and are part of every key."""
+
+
+def other_values(setting):
+    """Yield values of a setting other than its default; paths, names and addresses are left out."""
+    if setting.name in ELSEWHERE:
+        return
+    if setting.choices:
+        yield from (choice for choice in setting.choices if choice != setting.default)
+    elif setting.type == "bool":
+        yield not setting.default
+    elif setting.type in ("int", "float"):
+        yield (setting.default or 0) + (100 if setting.type == "int" else 0.25)
+    elif setting.name == "profile" and setting.default == "":
+        yield "careful"
+
+
+def test_a_setting_that_changes_what_is_sent_changes_the_key_and_no_other_does(rig):
+    """Of the settings one by one, with a request that they may act on."""
+    request = question(rig, reasoning_effort="high", max_completion_tokens=300)
+    spec = backend_spec(rig.name)
+    if rig.name == "codex_exec":  # it wants a file that may define the profile
+        folder = Path(rig.env()["HOME"]) / ".codex"
+        folder.mkdir()
+        (folder / "config.toml").write_text("")
+    names = [(setting.name, value) for setting in spec.settings for value in other_values(setting)]
+    roles = [rig.model(), *(rig.model(**{name: value}) for name, value in names)]
+
+    async def main():
+        for role in roles:
+            backend = spec.open(role, rig.env())
+            await backend.complete(request)
+            await backend.close()
+
+    asyncio.run(main())
+    first, *wires = [sent.wire for sent in rig.sent]
+    key, *keys = [call_key(role, request) for role in roles]
+    changed = {name: wire != first for name, wire in zip(names, wires, strict=True)}
+    bought = {name: other != key for name, other in zip(names, keys, strict=True)}
+    assert {name for name in names if changed[name]} <= {name for name in names if bought[name]}
+    assert {name for (name, _), made in bought.items() if made} - MAY_ACT <= {
+        name for (name, _), made in changed.items() if made
+    }
 
 
 OPEN = """
