@@ -4,6 +4,9 @@
 {"out": text} {"raw": base64} {"err": text} {"write": path, "text": ...} {"link": path, "to": ...}
 {"child": "group" | "session"} (starts a process that ends only when killed) {"hang": true}
 {"ignore_term": true} {"exit": code}. `{cwd}` and `{env:NAME}` in texts are filled in.
+{"ask": url, "refused": text} sends what the program was told to a Chat Completions endpoint and puts its
+answer in for `{answer}`: so a scripted model can be behind any program. An error is told with `refused`
+behind it.
 Every call is recorded: arguments, standard input, environment, files of the working folder.
 
 With `watch=port` the program and its children hold a connection to that port, which ends when
@@ -25,6 +28,9 @@ import base64, json, os, signal, socket, subprocess, sys, time
 base = os.path.splitext(os.path.realpath(__file__))[0] + ".fake"
 with open(os.path.join(base, "script.json")) as file:
     script = json.load(file)
+done = len([name for name in os.listdir(base) if name != "script.json"])
+turns = script["turns"]
+steps = turns[min(done, len(turns) - 1)]
 if sys.argv[1:] == ["--version"]:
     print(script["version"])
     sys.exit(0)
@@ -61,15 +67,47 @@ if script["watch"]:
     held.set_inheritable(True)
 
 
+answer = "{answer}"
+
+
+def read(path):
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def ask(step):  # who takes no system text gets all as one: the system text first, then a line
+    import urllib.error, urllib.request
+
+    told = stdin.decode()
+    system = read("../private/system.md") + read("task.md") + read(".agents/skills/skillopt-target/SKILL.md")
+    if not system:
+        system, _, told = told.partition("\n\n---\n\n")
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": told}]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    url = step["ask"] + "/chat/completions"
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        response = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request)
+    except urllib.error.HTTPError as error:
+        sys.stderr.write("unexpected status %d: %s" % (error.code, fill(step.get("refused", ""))))
+        sys.exit(1)
+    return json.load(response)["choices"][0]["message"]["content"]
+
+
 def fill(text):
+    text = text.replace("{answer}", json.dumps(answer)[1:-1])
     text = text.replace("{cwd}", os.getcwd())
     for name, value in os.environ.items():
         text = text.replace("{env:%s}" % name, value)
     return text
 
 
-for step in script["steps"]:
-    if "out" in step:
+for step in steps:
+    if "ask" in step:
+        answer = ask(step)
+    elif "out" in step:
         for character in fill(step["out"]) if step.get("pieces") else [fill(step["out"])]:
             sys.stdout.buffer.write(character.encode())
             sys.stdout.buffer.flush()
@@ -141,7 +179,13 @@ class FakeProgram:
 
     def does(self, steps: list[Step], *, read: bool = True, watch: int = 0, version: str = "1.2.3") -> None:
         """Set what the next calls do; with `read` off it does not read its standard input."""
-        script = {"steps": steps, "read": read, "watch": watch, "version": version}
+        self._write({"turns": [steps], "read": read, "watch": watch, "version": version})
+
+    def does_in_turn(self, turns: list[list[Step]]) -> None:
+        """Set what the calls do from the first on, one after the other; the last is for all further ones."""
+        self._write({"turns": turns, "read": True, "watch": 0, "version": "1.2.3"})
+
+    def _write(self, script: dict[str, Any]) -> None:
         (self._base / "script.json").write_text(json.dumps(script))
 
     @property

@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -148,15 +149,18 @@ def optimizer(kind: str, call: Call) -> dict[str, Any]:
 class Project:
     """A folder with a run named `loop`."""
 
-    def __init__(self, folder: Path, url: str, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, url: str, env: Mapping[str, str] = MappingProxyType({}), **settings: Any
+    ) -> None:
         self.folder = folder
+        self.env = dict(env)
         self.results = folder / "results" / "loop"
         self._url = url
-        _write_items(folder / "data")
+        write_items(folder / "data")
         self.configure(**settings)
 
     def configure(self, **settings: Any) -> None:
-        """Write the run's file; a setting is named `section__key`."""
+        """Write the run's file; a setting is named `section__key`, None takes it out."""
         found: dict[str, dict[str, Any]] = {
             "train": {"num_epochs": 2, "batch_size": 6},
             "gradient": {"minibatch_size": 3},
@@ -168,13 +172,15 @@ class Project:
         for name, value in settings.items():
             section, _, key = name.partition("__")
             found.setdefault(section, {})[key] = value
+            if value is None:
+                del found[section][key]
         path = self.folder / "config" / "loop.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(found))  # JSON is YAML
 
     def start(self, *command: str) -> "Running":
         """Start a command (`skillopt train loop` when none is given) as a process group of its own."""
-        return Running(self.folder, command or TRAIN)
+        return Running(self.folder, command or TRAIN, self.env)
 
     def train(self) -> "Running":
         """Train to the end."""
@@ -213,8 +219,8 @@ class Project:
 class Running:
     """A command on its way, or its end: `code` and `text`."""
 
-    def __init__(self, folder: Path, command: tuple[str, ...]) -> None:
-        bin_folder = Path(sys.executable).parent
+    def __init__(self, folder: Path, command: tuple[str, ...], more: Mapping[str, str]) -> None:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self._output = (folder / "output.txt").open("w+b")
         self.process = subprocess.Popen(
             command,
@@ -222,7 +228,7 @@ class Running:
             stdout=self._output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=os.environ | KEYS | {"PATH": f"{bin_folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+            env=os.environ | KEYS | {"PATH": path, "PYTHONPATH": str(ROOT)} | more,
         )
 
     def wait(self) -> "Running":
@@ -291,6 +297,13 @@ class Hold:
         self._server.release(self._open)
 
 
+def leaks(project: Project, *secrets: str) -> list[str]:
+    """Files of the project, logs and the engine's metadata included, that hold a key."""
+    paths = [path for path in project.folder.rglob("*") if path.is_file()]
+    keys = [secret.encode() for secret in secrets or (CANARY,)]
+    return [str(path) for path in paths if any(key in path.read_bytes() for key in keys)]
+
+
 @contextmanager
 def serving() -> Iterator[Server]:
     server = Server()
@@ -300,7 +313,7 @@ def serving() -> Iterator[Server]:
         server.close()
 
 
-def _write_items(folder: Path) -> None:
+def write_items(folder: Path) -> None:
     number = 0
     for split, size in SIZES.items():
         entries = []

@@ -27,6 +27,21 @@ OTHERS = {
 }
 """Keys of the machine's owner; each backend's own is taken out of them by its case."""
 
+OWNER = {
+    "XDG_CONFIG_HOME": "/owner/xdg-config",
+    "XDG_DATA_HOME": "/owner/xdg-data",
+    "CODEX_HOME": "/owner/codex",
+    "CLAUDE_CONFIG_DIR": "/owner/claude",
+    "COPILOT_HOME": "/owner/copilot",
+    "CURSOR_CONFIG_DIR": "/owner/cursor",
+    "NODE_OPTIONS": "--require /owner/hook.js",
+    "GIT_CONFIG_GLOBAL": "/owner/gitconfig",
+    "SSH_AUTH_SOCK": "/owner/agent.sock",
+    "COPILOT_ALLOW_ALL": "owner-allows-all",
+    "ANTHROPIC_BASE_URL": "https://owner.example",
+}
+"""Where the owner's settings lie, and other variables that change what a program does."""
+
 
 def claude_stream(text: str) -> list[Step]:
     usage = {

@@ -7,17 +7,43 @@ from pathlib import Path
 import pytest
 
 from skillopt.config.resolve import load_run
+from skillopt.config.roles import variables
 from skillopt.models.registry import backend_names, backend_spec
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "backends.md").read_text(encoding="utf-8")
-LINES = re.findall(r'--config set="([^"]*)" results/searchqa/best_skill.md', PAGE)
+LINE = re.compile(r'--config set="([^"]*)" results/searchqa/best_skill.md')
+LINES = LINE.findall(PAGE)
+BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 ENV = {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
 
 
 def roles(line):
     overrides = [part.replace("<deployment>", "d").replace("<model>", "m") for part in shlex.split(line)]
     return load_run(ROOT / "config" / "searchqa.yaml", overrides, ENV).roles
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_three_lines_are_enough_and_set_nothing_that_is_not_read(block):
+    lines = block.strip().splitlines()
+    assert len(lines) == 3
+    [line] = LINE.findall(block)
+    known = {
+        variable
+        for role in roles(line).values()
+        for spec in [backend_spec(role.backend)]
+        for variable in (
+            *(secret.format(ROLE=role.role.upper()) for secret in spec.secrets),
+            *(name for setting in spec.settings for name in variables(spec, setting, None)),
+        )
+    }
+    exported = {
+        name
+        for text in lines
+        if text.startswith("export ")
+        for name in re.findall(r"\b([A-Z][A-Z_]+)=", text.partition("#")[0])
+    }
+    assert exported <= known
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -31,9 +31,10 @@ Later layers win, key by key:
 2. `config.yaml` beside the run file, for all runs of a folder;
 3. the file that the run file names with `_base_: other.yaml` (a path relative to itself), and its bases;
 4. the run file;
-5. the environment: `OPTIMIZER_BACKEND`, `TARGET_BACKEND`, `OPTIMIZER_MODEL`, `TARGET_MODEL`, and for each
-   setting of a backend in use `<ROLE>_<BACKEND>_<SETTING>`, then `<BACKEND>_<SETTING>`
-   (`TARGET_OPENAI_COMPATIBLE_BASE_URL`, `OPENAI_COMPATIBLE_BASE_URL`); a blank variable is not set;
+5. the environment: `OPTIMIZER_BACKEND`, `TARGET_BACKEND`, `OPTIMIZER_MODEL`, `TARGET_MODEL` (or
+   `..._DEPLOYMENT`), and for each setting of a backend in use `<ROLE>_<BACKEND>_<SETTING>` or
+   `<BACKEND>_<ROLE>_<SETTING>`, then `<BACKEND>_<SETTING>` (`TARGET_OPENAI_COMPATIBLE_BASE_URL`,
+   `OPENAI_COMPATIBLE_BASE_URL`); a blank variable is not set;
 6. the command line: `snakemake --config set="train.num_epochs=2 optimizer.learning_rate=8"`, or
    `skillopt train <run> --set train.num_epochs=2`.
 

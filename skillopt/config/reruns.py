@@ -57,6 +57,8 @@ _MODELS: Mapping[str, tuple[str, ...]] = {
     "model.target": (TARGET,),
     "model.target_backend": (TARGET,),
     "model.reasoning_effort": (OPTIMIZER, TARGET),
+    "model.optimizer_reasoning_effort": (OPTIMIZER,),
+    "model.target_reasoning_effort": (TARGET,),
 }
 
 

@@ -1,6 +1,6 @@
 """Which model plays which role: resolved here, once, from what the user set and where."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from skillopt.config import legacy
 from skillopt.config.history import Entry, History, canonical_backend, unavailable
 from skillopt.config.keys import ROLES, backend_key, setting_key
 from skillopt.config.layers import Layer
-from skillopt.models.base import BackendSpec, Role, RoleModel, SettingValue
+from skillopt.models.base import BackendSpec, Role, RoleModel, Setting, SettingValue
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,10 +21,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def environment_layer(env: Mapping[str, str]) -> Layer:
-    """Return what the environment says about backends and models (OPTIMIZER_BACKEND, TARGET_MODEL ...)."""
+    """Return what the environment says about backends and models (OPTIMIZER_BACKEND, TARGET_MODEL ...).
+
+    OPTIMIZER_DEPLOYMENT and TARGET_DEPLOYMENT are older names of the models.
+    """
     values, origins = {}, {}
     for role in ROLES:
-        for what, dotted in (("BACKEND", f"model.{role}_backend"), ("MODEL", f"model.{role}")):
+        model = f"model.{role}"
+        for what, dotted in (("BACKEND", f"{model}_backend"), ("DEPLOYMENT", model), ("MODEL", model)):
             name = f"{role.upper()}_{what}"
             if env.get(name, "").strip():
                 values[dotted] = env[name].strip()
@@ -56,19 +60,29 @@ def resolve_parts(history: History) -> list[Part]:
 
 
 def add_environment(history: History, part: Part, env: Mapping[str, str], rank: int) -> None:
-    """Take over a backend's settings from `<ROLE>_<BACKEND>_<SETTING>` and `<BACKEND>_<SETTING>`."""
+    """Take over a backend's settings from variables.
+
+    For one role `<ROLE>_<BACKEND>_<SETTING>` or `<BACKEND>_<ROLE>_<SETTING>`, for both
+    `<BACKEND>_<SETTING>`.
+    """
     for setting in part.spec.settings:
         for role in (part.role, None):
             key = setting_key(part.spec, setting, role)
             if any(entry.rank == rank for entry in history.entries(key.dotted)):
                 continue
-            prefix = f"{role.upper()}_" if role else ""
-            for name in (part.spec.name, *part.spec.aliases):
-                variable = f"{prefix}{name.replace('-', '_')}_{setting.name}".upper()
+            for variable in variables(part.spec, setting, role):
                 text = env.get(variable, "").strip()
                 if text:
                     history.add(key, text, _variable(variable), rank, text=True)
                     break
+
+
+def variables(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterator[str]:
+    """Yield the environment variables of a setting, in the order they are tried."""
+    for alias in (spec.name, *spec.aliases):
+        name = alias.replace("-", "_")
+        for prefix in (f"{role}_{name}", f"{name}_{role}") if role else (name,):
+            yield f"{prefix}_{setting.name}".upper()
 
 
 def role_model(history: History, part: Part) -> RoleModel:
@@ -77,9 +91,15 @@ def role_model(history: History, part: Part) -> RoleModel:
         role=part.role,
         backend=part.spec.name,
         model=_model_name(history, part),
-        reasoning_effort=history.last("model.reasoning_effort").value,
+        reasoning_effort=_effort(history, part.role),
         settings={setting.name: value for setting, value in _settings(history, part)},
     )
+
+
+def _effort(history: History, role: Role) -> str:
+    """Return the effort asked of a role: the higher layer wins, in one layer the key of the role."""
+    shared, own = history.last("model.reasoning_effort"), history.last(f"model.{role}_reasoning_effort")
+    return str(own.value if own.value and own.rank >= shared.rank else shared.value)
 
 
 def undecisive(part: Part) -> list[str]:

@@ -160,8 +160,14 @@ class Model(Section, frozen=True, kw_only=True):
     reasoning_effort: Annotated[
         Effort, _says("Reasoning effort asked of both models; blank: nothing is asked for.")
     ] = ""
+    optimizer_reasoning_effort: Annotated[
+        Effort, _says("Reasoning effort asked of the optimizer; blank: as `reasoning_effort`.")
+    ] = ""
+    target_reasoning_effort: Annotated[
+        Effort, _says("Reasoning effort asked of the target; blank: as `reasoning_effort`.")
+    ] = ""
     rewrite_reasoning_effort: Annotated[
-        Effort, _says("Reasoning effort of a rewrite of the document; blank: as reasoning_effort.")
+        Effort, _says("Reasoning effort of a rewrite of the document; blank: as the optimizer's.")
     ] = ""
     rewrite_max_completion_tokens: Annotated[
         int, _says("Most tokens of a reply that holds a whole document."), msgspec.Meta(ge=1)
@@ -192,7 +198,11 @@ class Calls(Section, frozen=True, kw_only=True):
         ),
     ] = ""
     preflight_call: Annotated[
-        bool, _says("Make one tiny call to each model before the first phase that is paid for.")
+        bool,
+        _says(
+            "Make one tiny call to each model before the first phase that is paid for. Off: only keys, "
+            "logins and programs are looked at."
+        ),
     ] = True
     answer_attempts: Annotated[
         int, _says("How often the optimizer is asked when its answer cannot be used."), msgspec.Meta(ge=1)

@@ -125,7 +125,8 @@ class CallError(Exception):
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A setting of a backend: `model.<backend>_<name>`, or `model.<role>_<backend>_<name>` for one role.
 
-    `decides` tells whether it can change a reply (and so is part of the call's key).
+    `decides` tells whether it can change a reply. It is part of the call's key then, unless
+    `in_request` tells that it only changes what becomes of the request: `BackendSpec.sent` shows it.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     default: SettingValue
     description: str
     decides: bool
+    in_request: bool = False
     choices: tuple[str, ...] = ()
 
 
@@ -161,6 +163,10 @@ class Backend(Protocol):
 Capability = Literal["tools", "images", "json_schema", "usage", "workspace", "simulated"]
 
 
+def _all_is_sent(role: RoleModel, request: Request) -> Request:
+    return request
+
+
 def _nothing_missing(role: RoleModel, env: Mapping[str, str]) -> list[str]:
     return []
 
@@ -171,6 +177,8 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     `open` gets the role's model and the environment (for secrets, read there and nowhere else).
     `check` says what is missing before anything is paid for (a key, a login, a binary), one
     sentence each that tells what to do; it makes no model call.
+    `sent` returns a request with what the backend makes of it: what it does not send is taken out, what
+    it replaces is replaced. Two requests that are sent alike are one call, and paid for once.
     `secrets` are the environment variables that may hold a key, in the order they are tried;
     `{ROLE}` in a name stands for OPTIMIZER or TARGET.
     """
@@ -185,3 +193,4 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     capabilities: frozenset[Capability] = frozenset()
     check: Callable[[RoleModel, Mapping[str, str]], list[str]] = _nothing_missing
+    sent: Callable[[RoleModel, Request], Request] = _all_is_sent

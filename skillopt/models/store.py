@@ -47,8 +47,8 @@ def call_key(role: RoleModel, request: Request) -> str:
     """Return the SHA-256 of all that decides the reply to `request` by `role`'s model.
 
     That is the backend, the model, those settings of the backend that decide and differ from
-    their default (so a setting that is added later changes no key), and the whole request.
-    The role itself, its place in the run, the time and secrets play no part.
+    their default (so a setting that is added later changes no key), and the request as far as the
+    backend sends it. The role itself, its place in the run, the time and secrets play no part.
     """
     return key_maker(role)(request)
 
@@ -57,10 +57,11 @@ def key_maker(role: RoleModel) -> Callable[[Request], str]:
     """Return `call_key` for one role, with the part that all its calls share done once."""
     shared = {"backend": role.backend, "model": role.model, "settings": _deciding(role)}
     start = hashlib.sha256(f"{canonical(shared)}\n".encode())
+    sent = backend_spec(role.backend).sent
 
     def key(request: Request) -> str:
         digest = start.copy()
-        digest.update(canonical(with_effort(role, request)).encode())
+        digest.update(canonical(sent(role, with_effort(role, request))).encode())
         return digest.hexdigest()
 
     return key
@@ -79,7 +80,7 @@ def _deciding(role: RoleModel) -> dict[str, SettingValue]:
         value = role.settings.get(setting.name, setting.default)
         if setting.type == "float" and isinstance(value, int):
             value = float(value)  # 0 and 0.0 are one setting
-        if setting.decides and value != setting.default:
+        if setting.decides and not setting.in_request and value != setting.default:
             chosen[setting.name] = value
     return chosen
 

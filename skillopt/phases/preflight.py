@@ -127,4 +127,6 @@ def main(args: argparse.Namespace) -> None:
     job = open_job(args, "preflight")
     if job.resolved.settings.calls.preflight_call:
         run_async(preflight(job, os.environ))
+    else:
+        require_ready([role for role in job.resolved.roles.values() if not _simulated(role)], os.environ)
     write_json(args.out, Preflight())

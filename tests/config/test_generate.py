@@ -118,7 +118,8 @@ def test_page_has_every_key(catalog):
 def test_every_setting_has_an_effect_that_is_written_down():
     """No setting is inert: it decides a phase, the plan, or how phases are carried out."""
     deciding = {name for names in PHASES.values() for name in names}
-    roles = {f"model.{name}" for name in ("optimizer", "optimizer_backend", "target", "target_backend")}
+    parts = ("", "_backend", "_reasoning_effort")
+    roles = {f"model.{role}{part}" for role in ("optimizer", "target") for part in parts}
     known = deciding | UNDECISIVE | set(OTHERWISE) | roles | {"model.reasoning_effort"}
     assert set(common_keys()) - known == set()
     assert (UNDECISIVE | set(OTHERWISE)) - set(common_keys()) == set()

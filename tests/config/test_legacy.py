@@ -10,6 +10,7 @@ from skillopt.config.legacy import BACKEND_NAMES, RENAMED, WITHOUT_EFFECT
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError
 from skillopt.models.base import BackendSpec, Setting
+from skillopt.models.registry import backend_names, backend_spec
 from tests.config.conftest import SPECS, catalog_of, never_opened
 
 BASE = {"_base_/default.yaml": (Path(__file__).parent / "original_base.yaml").read_text(encoding="utf-8")}
@@ -141,6 +142,41 @@ def test_other_values_without_effect_say_what_to_do(original, override, expected
 def test_both_spellings_in_one_file(original):
     text = RUN + "gradient: {analyst_workers: 5}\n"
     assert original(text, "model.backend=simulator").settings.gradient.analyst_workers == 5
+
+
+@pytest.mark.parametrize(
+    ("names", "backend"),
+    [
+        (("azure", "azure_openai", "azure-openai", "openai", "openai_chat"), "openai_chat"),
+        (("codex", "codex_exec"), "codex_exec"),
+        (("claude", "anthropic", "claude_chat"), "claude_chat"),
+        (("cursor", "cursor_agent", "cursor_exec"), "cursor_exec"),
+        (("copilot", "copilot_cli", "github_copilot", "copilot_chat"), "copilot_chat"),
+        (("qwen", "qwen_chat"), "qwen_chat"),
+        (("minimax", "minimax_chat"), "minimax_chat"),
+        (("compat", "openai-compatible", "openai_compatible_chat"), "openai_compatible"),
+        (("claude_code_exec",), "claude_code_exec"),
+        (("copilot_exec",), "copilot_exec"),
+    ],
+)
+def test_names_of_backends_and_their_aliases(tmp_path, names, backend):
+    """`backend` sets both roles; one that can only be the target leaves the optimizer to its own key."""
+    run = tmp_path / "run.yaml"
+    run.write_text("env: {name: searchqa, data_path: x.json}")
+    for name in names:
+        both = ("optimizer", "target") if "optimizer" in backend_spec(backend).roles else ("target",)
+        more = [] if len(both) == 2 else ["model.optimizer_backend=claude"]
+        roles = load_run(run, [f"model.backend= {name.upper()}", *more], {}).roles
+        assert {roles[role].backend for role in both} == {backend}
+        for role in both:
+            alone = [f"model.{role}_backend={name}"]
+            assert load_run(run, alone, {}).roles[role].backend == backend
+
+
+def test_no_alias_is_used_twice():
+    specs = [backend_spec(name) for name in backend_names()]
+    names = [name for spec in specs for name in (spec.name, *spec.aliases)]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_old_names_lead_to_keys_that_exist():

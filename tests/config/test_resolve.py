@@ -403,6 +403,35 @@ def test_blank_settings_of_backends_are_unset(resolve):
     assert resolve(text).roles["target"].settings["thinking_mode"] == "server_default"
 
 
+@pytest.mark.parametrize("spelling", ["TARGET_COMPAT_BASE_URL", "COMPAT_TARGET_BASE_URL"])
+def test_variables_of_one_role_have_two_spellings_and_win_over_the_shared_one(resolve, spelling):
+    env = {spelling: "http://own", "COMPAT_BASE_URL": "http://shared"}
+    resolved = resolve("model: {backend: compat}", env=env)
+    found = [resolved.roles[role].settings["base_url"] for role in ("optimizer", "target")]
+    assert found == ["http://shared", "http://own"]
+    key = "model.target_openai_compatible_base_url"
+    assert resolved.origins[key] == f"environment variable {spelling}"
+
+
+def test_each_role_may_have_an_effort_of_its_own(resolve):
+    def efforts(text, *overrides):
+        roles = resolve(text, *overrides).roles
+        return tuple(roles[role].reasoning_effort for role in ("optimizer", "target"))
+
+    shared = "model: {backend: compat, reasoning_effort: low}"
+    assert efforts(shared) == ("low", "low")
+    assert efforts(shared, "model.optimizer_reasoning_effort=high") == ("high", "low")
+    own = "model: {backend: compat, reasoning_effort: low, target_reasoning_effort: none}"
+    assert efforts(own) == ("low", "none")
+    assert efforts(own, "model.reasoning_effort=medium") == ("medium", "medium"), "a higher layer wins"
+
+
+def test_deployments_are_models_under_an_older_name(resolve):
+    env = {"OPTIMIZER_DEPLOYMENT": "big", "TARGET_DEPLOYMENT": "old", "TARGET_MODEL": "small"}
+    roles = resolve("model: {backend: compat}", env=env).roles
+    assert [roles[role].model for role in ("optimizer", "target")] == ["big", "small"]
+
+
 def test_choices_of_backends(resolve):
     found = message(resolve, "model: {backend: qwen, qwen_chat_thinking_mode: enabeld}")
     assert "model.qwen_chat_thinking_mode: expected one of server_default, enabled, disabled" in found

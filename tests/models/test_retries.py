@@ -16,6 +16,18 @@ def test_waits_are_random_below_a_limit_that_doubles(attempt, limit):
     assert waits == [0.0, limit / 4, limit]
 
 
+@pytest.mark.parametrize("retry_after", [None, 0.0, 59.0, 60.0, 61.0])
+def test_all_waits_of_a_call_together_are_bounded(retry_after):
+    policy = CallPolicy(max_attempts=9, max_wait=60.0)
+    error = CallError("x", transient=True, retry_after=retry_after, code="http_429")
+    waits = [wait_before_next(error, attempt, policy, 0.999) for attempt in range(1, 10)]
+    made = [wait for wait in waits if wait is not None]
+    assert waits[-1] is None
+    assert sum(made) <= 8 * 60.0
+    assert all(0 < wait <= 60.0 for wait in made)
+    assert len(made) == (0 if retry_after == 61.0 else 8)
+
+
 def test_no_wait_after_the_last_attempt():
     assert wait_before_next(transient(), 5, POLICY, 0.5) is None
 

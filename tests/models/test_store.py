@@ -33,7 +33,7 @@ def key(url="http://h/v1", model="m-1", effort="", role="target", request=None, 
         {"model": "m-2"},
         {"effort": "high"},
         {"temperature": 0.5},
-        {"max_tokens": 100},
+        {"max_tokens": 10},
         {"request": ask("q2")},
         {"request": ask("q", sample=1)},
         {"request": ask("q", max_completion_tokens=65)},
@@ -54,6 +54,7 @@ def test_what_decides_a_reply_is_in_its_key(other):
         {"timeout_seconds": 3.0},
         {"api_key_env": "SOME_NAME"},
         {"max_tokens": 0},  # the default, said
+        {"max_tokens": 100},  # more than the request asks for
         {"temperature": None},
     ],
 )

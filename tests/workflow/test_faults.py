@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from endpoint import Answer
-from loop import CANARY, is_optimizer, kind_of, model
+from loop import CANARY, is_optimizer, kind_of, leaks, model
 
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
 OFF = {"calls__preflight_call": False}
@@ -17,12 +17,6 @@ def refused(call, status=500):
     return Answer(status=status, error=f"overheated: Bearer {key}, key={key}, {key}")
 
 
-def leaks(project):
-    """Files of the project, logs and the engine's metadata included, that hold a key."""
-    paths = (path for path in project.folder.rglob("*") if path.is_file())
-    return [str(path) for path in paths if CANARY.encode() in path.read_bytes()]
-
-
 def test_no_key_reaches_a_file_or_a_prompt(finished, server):
     assert leaks(finished) == []
     assert finished.output.count(CANARY) == 0
@@ -31,6 +25,17 @@ def test_no_key_reaches_a_file_or_a_prompt(finished, server):
 
 def test_a_run_says_first_what_its_gate_can_see(finished):
     assert finished.output.startswith("the gate: with 4 selection items, hard moves in steps of 0.25\n")
+
+
+def test_a_key_in_a_configuration_is_refused_and_never_repeated(project, server):
+    key = f"{CANARY}-in-the-file"
+    project.configure(model__openai_compatible_api_key=key)
+    running = project.train()
+    assert running.code == 2, running.text
+    assert "OPENAI_COMPATIBLE_API_KEY" in running.text
+    assert CANARY not in running.text
+    assert leaks(project) == [str(project.folder / "config" / "loop.yaml")]
+    assert server.calls == []
 
 
 def test_every_transient_fault_once_changes_nothing(finished, project, server):

@@ -123,7 +123,8 @@ class ProgramBackend:
     def _judged(self, finished: process.Finished, place: Place) -> Outcome:
         """Return the outcome of a run that went well; raises CallError for one that did not."""
         outcome = self._kind.read(finished.out)
-        if finished.code == 0 and not outcome.error:
+        cut_off = outcome.complete and outcome.finish_reason == "length"  # programs call that a failure
+        if not outcome.error and (finished.code == 0 or cut_off):
             return outcome
         said = outcome.error or _last_lines(finished.err) or _last_lines(finished.out)
         raise failures.failed(self._advice, self._shown(said, place), finished.code, self._secrets)

@@ -3,11 +3,15 @@
 Documented at https://developers.openai.com/codex/noninteractive.
 """
 
+import re
 from typing import Any
 
 from skillopt.models.agents import trace
 from skillopt.models.agents.outcome import Outcome, count_of, events, member, objects_of, text_of
 from skillopt.records import Usage
+
+_LIMIT_REACHED = re.compile(r"incomplete response returned, reason: max_output_tokens", re.IGNORECASE)
+"""What Codex says when the model's reply was cut off at its limit; it has no reply then."""
 
 
 def read(out: bytes) -> Outcome:
@@ -28,6 +32,8 @@ def read(out: bytes) -> Outcome:
             error = text_of(event, "message") or error
     if complete:
         return Outcome(text=text, complete=True, usage=usage, trace=tuple(entries))
+    if _LIMIT_REACHED.search(error):
+        return Outcome(complete=True, finish_reason="length", trace=tuple(_with(entries, text)))
     return Outcome(error=error, trace=tuple(_with(entries, text)))
 
 

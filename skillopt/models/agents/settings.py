@@ -1,7 +1,7 @@
 """What the settings of all program backends have in common."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -90,6 +90,19 @@ def effort(own: str, request: Request, levels: Sequence[str]) -> str:
         raise ConfigError(f"reasoning effort: expected one of none, {', '.join(_EFFORTS)}, found {wanted!r}")
     known = [level for level in reach if level in levels]
     return known[-1] if known else levels[0]
+
+
+def effort_sent(levels: Sequence[str], own: str = "") -> Callable[[RoleModel, Request], Request]:
+    """Return the `sent` of a program: the effort it is asked for, and no limit of tokens (it takes none).
+
+    `own` names the setting that holds the backend's own effort.
+    """
+
+    def sent(role: RoleModel, request: Request) -> Request:
+        level = effort(str(role.settings.get(own) or ""), request, levels) if levels else ""
+        return msgspec.structs.replace(request, reasoning_effort=level, max_completion_tokens=0)
+
+    return sent
 
 
 def key_from(names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:

@@ -5,8 +5,9 @@ import time
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from skillopt.models.backends._chat import redact
+from skillopt.models.backends._chat import SHOWN
 from skillopt.models.base import CallError
+from skillopt.redact import one_line
 
 if TYPE_CHECKING:
     from azure.core.credentials import AccessTokenInfo, SupportsTokenInfo
@@ -70,13 +71,13 @@ class Tokens:
                 self._credential = _credential(self._login, self._client_id)
             return self._credential.get_token_info(self._scope)
         except ClientAuthenticationError as error:
-            said = redact(str(error.message), self.secrets)
+            said = one_line(str(error.message), SHOWN, self.secrets)
             raise CallError(
                 f"no Azure login for the model's endpoint: {said}. To do: {_ADVICE[self._login]}.",
                 code="http_401",
             ) from error
         except AzureError as error:
-            said = redact(str(error), self.secrets)
+            said = one_line(str(error), SHOWN, self.secrets)
             raise CallError(f"Azure gave no token: {said}", transient=True, code="connection") from error
 
 

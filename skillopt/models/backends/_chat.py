@@ -3,18 +3,19 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
 from skillopt.records import Usage
+from skillopt.redact import mask_secrets
 
 Say = Callable[[str], str]
 """Makes a text fit for messages: short, without secrets."""
 
-_SHOWN = 300
+SHOWN = 300
 """Characters of a provider's message that are shown."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
@@ -140,6 +141,15 @@ def read_reply(content: bytes, say: Say) -> Reply:
     )
 
 
+def masked(reply: Reply, secrets: Sequence[str]) -> Reply:
+    """Return the reply without the key, which some gateways repeat even in an answer."""
+    calls = tuple(
+        msgspec.structs.replace(call, arguments=mask_secrets(call.arguments, secrets))
+        for call in reply.tool_calls
+    )
+    return msgspec.structs.replace(reply, text=mask_secrets(reply.text, secrets), tool_calls=calls)
+
+
 def status_error(status: int, headers: Mapping[str, str], content: bytes, say: Say) -> CallError:
     """Return the error of a response that is no success; it may hold a time to wait."""
     detail, code = _error_detail(content)
@@ -154,9 +164,15 @@ def status_error(status: int, headers: Mapping[str, str], content: bytes, say: S
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that `Retry-After` asks to wait from `now`: a number, or an HTTP date."""
+    """Return the seconds that `Retry-After` asks to wait from `now`: a number, or an HTTP date.
+
+    Azure and OpenAI say it more exactly, in milliseconds, in a header of their own.
+    """
     from email.utils import parsedate_to_datetime
 
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", milliseconds):
+        return float(milliseconds) / 1000
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
@@ -164,17 +180,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
     except (ValueError, OverflowError):
         return None
-
-
-def redact(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text of the provider for messages: on one line, shortened, without credentials."""
-    for secret in secrets:
-        text = text.replace(secret, "[redacted]")
-    text = re.sub(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", r"\1 [redacted]", text)
-    text = re.sub(r"(?i)\b(authorization|x-api-key|api[_-]key)\b(\W+)[\w.~+/=-]{8,}", r"\1\2[redacted]", text)
-    text = re.sub(r"\beyJ[\w-]{8,}(\.[\w-]+)*", "[redacted]", text)
-    text = clean(" ".join(text.split()))
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _decode(content: bytes, say: Say) -> _Completion:

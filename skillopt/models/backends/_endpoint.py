@@ -14,6 +14,7 @@ from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
 from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting
+from skillopt.redact import one_line
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ def max_tokens_setting() -> Setting:
         description="Output limit of the model, in tokens: a call that may be longer asks for this many. "
         "0: each call asks for its own limit, which is never lowered unseen.",
         decides=True,
+        in_request=True,
     )
 
 
@@ -167,6 +169,20 @@ def refuse(problems: list[str]) -> None:
         raise ConfigError("; ".join(problems))
 
 
+def within_limit(role: RoleModel, request: Request) -> Request:
+    """Return the request with as many tokens as are asked for."""
+    limit = role.settings.get("max_tokens") or 0
+    wanted = request.max_completion_tokens
+    return msgspec.structs.replace(
+        request, max_completion_tokens=min(wanted, int(limit)) if limit else wanted
+    )
+
+
+def without_effort(role: RoleModel, request: Request) -> Request:
+    """Return the request as endpoints get it that take no reasoning effort."""
+    return msgspec.structs.replace(within_limit(role, request), reasoning_effort="")
+
+
 class OutputLimit:
     """How many tokens a call asks for: as many as it may get, up to a limit, which is said once."""
 
@@ -235,7 +251,7 @@ class ChatEndpoint:
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
         if response.status != 200:
             raise _chat.status_error(response.status, response.headers, response.content, self._say)
-        return _chat.read_reply(response.content, self._say)
+        return _chat.masked(_chat.read_reply(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""
@@ -249,4 +265,4 @@ class ChatEndpoint:
         await self._poster.close()
 
     def _say(self, text: str) -> str:
-        return _chat.redact(text, self._secrets)
+        return one_line(text, _chat.SHOWN, self._secrets)

@@ -1,33 +1,29 @@
 """Sending JSON by POST to one address, over connections that are kept open.
 
-Plain HTTP/1.1 on asyncio streams: a phase is a process of its own and starts many times in a run,
-and this starts in a tenth of the time of an HTTP package. Where a proxy is set, httpx2 does the work.
+Small on purpose: a phase is a process of its own and starts many times in a run, and this starts in a
+fraction of the time of a whole HTTP client. Where a proxy is set, httpx2 does the work.
 """
 
 import asyncio
 import ssl
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from skillopt.models.base import CallError
 
-_MOST_HEADERS = 2**17
-"""Bytes: a longer head of a response is refused."""
+if TYPE_CHECKING:
+    from skillopt.models.backends._connection import Connection, Response
 
 
-class Response(NamedTuple):
-    """A whole response; the names of headers are in lower case."""
-
-    status: int
-    headers: dict[str, str]
-    content: bytes
+_UNPACKED = {"Accept-Encoding": "identity"}
+"""Replies are small: nothing is gained by packing them, and nothing unpacked can grow without limit."""
 
 
 class Poster(Protocol):
     """Something that posts to one address."""
 
-    async def post(self, content: bytes) -> Response:
+    async def post(self, content: bytes) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
         ...
 
@@ -52,56 +48,60 @@ class Direct:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._tls = _tls() if parts.scheme == "https" else None
-        self._head = _head(parts, headers)
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._headers = [("Host", parts.netloc), *_UNPACKED.items(), *headers.items()]
+        self._idle: list[Connection] = []
 
-    async def post(self, content: bytes) -> Response:
+    async def post(self, content: bytes) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
+        from skillopt.models.backends._connection import BrokenConnection
+
         try:
             return await self._post(content)
         except ssl.SSLCertVerificationError as error:
             raise CallError(f"the certificate of {self._host} is not trusted: {error}", code="tls") from error
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
-            said = str(error) or "closed by the other side"
+        except (OSError, BrokenConnection) as error:
+            said = str(error) or type(error).__name__
             raise CallError(
-                f"no connection to {self._host}:{self._port}, or it broke: {type(error).__name__}: {said}",
+                f"no connection to {self._host}:{self._port}, or it broke: {said}",
                 transient=True,
                 code="connection",
             ) from error
 
     async def close(self) -> None:
         """Close all connections."""
-        for _, writer in self._idle:
-            writer.close()
+        for connection in self._idle:
+            connection.close()
         self._idle.clear()
         await asyncio.sleep(0)
 
-    async def _post(self, content: bytes) -> Response:
-        reader, writer = await self._connection()
+    async def _post(self, content: bytes) -> "Response":
+        connection = await self._connection()
         try:
-            writer.write(b"%sContent-Length: %d\r\n\r\n%s" % (self._head, len(content), content))
-            await writer.drain()
-            response, ended = await _read(reader)
+            response = await connection.post(self._target, self._headers, content)
         except BaseException:
-            writer.transport.abort()
+            connection.abort()
             raise
-        if ended:
-            writer.close()
+        if connection.reusable:
+            self._idle.append(connection)
         else:
-            self._idle.append((reader, writer))
+            connection.close()
         return response
 
-    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connection(self) -> "Connection":
+        # Late: a phase that replays all its calls starts faster without.
+        from skillopt.models.backends._connection import Connection
+
         while self._idle:
-            reader, writer = self._idle.pop()
-            if not reader.at_eof() and not writer.is_closing() and reader.exception() is None:
-                return reader, writer
-            writer.close()  # the other side closed it while nothing was asked
-        return await asyncio.open_connection(self._host, self._port, ssl=self._tls, limit=_MOST_HEADERS)
+            connection = self._idle.pop()
+            if await connection.is_quiet():
+                return connection
+            connection.close()
+        return await Connection.open(self._host, self._port, self._tls)
 
 
 class Proxied:
-    """Posts through the proxy that the environment names."""
+    """Posts through the proxy that the environment names (NO_PROXY excepts addresses from it)."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         import httpx2
@@ -109,30 +109,38 @@ class Proxied:
         self._httpx = httpx2
         self._url = url
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-        self._http = httpx2.AsyncClient(headers=dict(headers), timeout=None, limits=limits)
+        self._http = httpx2.AsyncClient(headers={**_UNPACKED, **headers}, timeout=None, limits=limits)
 
-    async def post(self, content: bytes) -> Response:
+    async def post(self, content: bytes) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
+        from skillopt.models.backends._connection import Response
+
         try:
-            response = await self._http.post(self._url, content=content)
+            async with self._http.stream("POST", self._url, content=content) as response:
+                body = await _bounded(response.aiter_bytes())
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
             raise CallError(
                 f"no connection through the proxy, or it broke: {type(error).__name__}: {error}",
                 transient=True,
                 code="connection",
             ) from error
-        return Response(response.status_code, dict(response.headers), response.content)
+        return Response(response.status_code, dict(response.headers), body)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
 
 
-def _head(parts: SplitResult, headers: Mapping[str, str]) -> bytes:
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    lines = [f"POST {target} HTTP/1.1", f"Host: {parts.netloc}", "Accept-Encoding: identity"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "".join(f"{line}\r\n" for line in lines).encode("ascii")
+async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return the whole body; raises CallError for one that is larger than is taken."""
+    from skillopt.models.backends._connection import MOST_BODY, too_large
+
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > MOST_BODY:
+            raise too_large()
+    return bytes(body)
 
 
 def _tls() -> ssl.SSLContext:
@@ -143,38 +151,3 @@ def _tls() -> ssl.SSLContext:
 
         context.load_verify_locations(certifi.where())
     return context
-
-
-async def _read(reader: asyncio.StreamReader) -> tuple[Response, bool]:
-    """Read one response; also tell whether the connection ends with it. Raises ValueError, EOFError."""
-    status = 100
-    while 100 <= status < 200:  # interim responses come before the real one
-        head = await reader.readuntil(b"\r\n\r\n")
-        version, status, headers = _parse(head)
-    ended = version == "HTTP/1.0" or "close" in headers.get("connection", "").lower()
-    if status in (204, 304):
-        return Response(status, headers, b""), ended
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return Response(status, headers, await _read_chunks(reader)), ended
-    if "content-length" in headers:
-        content = await reader.readexactly(int(headers["content-length"]))
-        return Response(status, headers, content), ended
-    return Response(status, headers, await reader.read()), True
-
-
-def _parse(head: bytes) -> tuple[str, int, dict[str, str]]:
-    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
-    version, _, rest = first.partition(" ")
-    if not version.startswith("HTTP/1."):
-        raise ValueError(f"expected an HTTP/1.1 response, found {first[:60]!r}")
-    pairs: list[tuple[str, Any, str]] = [line.partition(":") for line in lines]
-    return version, int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
-    chunks: list[bytes] = []
-    while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
-        chunks.append((await reader.readexactly(size + 2))[:-2])
-    while (await reader.readuntil(b"\r\n")) != b"\r\n":
-        pass  # headers after the last chunk
-    return b"".join(chunks)

@@ -25,7 +25,7 @@ MODES: dict[str, Mode] = {
 }
 _OPENAI = "https://api.openai.com/v1"
 _OPENAI_HOSTS = (".openai.com", *_azure.HOSTS)
-AZURE_KEYS = ("{ROLE}_AZURE_OPENAI_API_KEY", "AZURE_OPENAI_API_KEY")
+AZURE_KEYS = ("{ROLE}_AZURE_OPENAI_API_KEY", "AZURE_OPENAI_{ROLE}_API_KEY", "AZURE_OPENAI_API_KEY")
 OPENAI_KEYS = ("{ROLE}_OPENAI_API_KEY", "OPENAI_API_KEY")
 RESPONSES_SINCE = "2025-03-01"
 """Azure's first API version with the Responses API."""
@@ -153,6 +153,6 @@ def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str])
     if not settings.endpoint:
         names = _endpoint.key_names(role, OPENAI_KEYS, settings.api_key_env)
         return Access(mode=mode, url=_OPENAI, names=names)
-    secrets = (AZURE_KEYS[0], OPENAI_KEYS[0], AZURE_KEYS[1], OPENAI_KEYS[1])
+    secrets = (*AZURE_KEYS[:2], OPENAI_KEYS[0], AZURE_KEYS[2], OPENAI_KEYS[1])
     names = _endpoint.key_names(role, secrets, settings.api_key_env)
     return Access(mode=mode, url=settings.endpoint.rstrip("/"), names=names)

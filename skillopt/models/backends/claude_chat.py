@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping
 
+import msgspec
+
 from skillopt.models.agents import claude, claude_cli, toolcalls
 from skillopt.models.agents.backend import Invocation
 from skillopt.models.agents.dialogue import prompt_text, system_text
@@ -56,6 +58,12 @@ class ClaudeChat:
         return claude.read(out)
 
 
+def sent(role: RoleModel, request: Request) -> Request:
+    """Return the request as far as it is sent."""
+    level = effort("", request, claude_cli.EFFORTS)
+    return msgspec.structs.replace(request, reasoning_effort=level)
+
+
 PROGRAM = Program(
     binary=claude_cli.BINARY,
     settings=ProgramSettings,
@@ -69,6 +77,7 @@ BACKEND = BackendSpec(
     description="Claude as a chat model, through the command line of Claude Code (key or login).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=sent,
     aliases=("claude", "anthropic"),
     default_model=claude_cli.DEFAULT_MODEL,
     settings=common_settings(claude_cli.BINARY, claude_cli.PROGRAM),

@@ -13,6 +13,7 @@ from skillopt.models.agents.settings import (
     ProgramSettings,
     common_settings,
     effort,
+    effort_sent,
 )
 from skillopt.models.base import BackendSpec, Request, RoleModel, Setting
 
@@ -87,6 +88,7 @@ BACKEND = BackendSpec(
     description="Claude Code as a target that works in a folder (key or login).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=effort_sent(claude_cli.EFFORTS, own="effort"),
     roles=("target",),
     default_model=claude_cli.DEFAULT_MODEL,
     settings=(
@@ -104,6 +106,7 @@ BACKEND = BackendSpec(
             default="",
             description="Reasoning effort; blank: as `model.reasoning_effort`.",
             decides=True,
+            in_request=True,
             choices=("", "none", *claude_cli.EFFORTS),
         ),
         Setting(

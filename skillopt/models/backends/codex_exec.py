@@ -14,6 +14,7 @@ from skillopt.models.agents.settings import (
     ProgramSettings,
     common_settings,
     effort,
+    effort_sent,
 )
 from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting
 
@@ -109,6 +110,7 @@ BACKEND = BackendSpec(
     description="Codex: as optimizer used like a chat model, as target an agent in a folder (key or login).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=effort_sent(codex_cli.EFFORTS, own="reasoning_effort"),
     aliases=("codex",),
     default_model="gpt-5.5",
     settings=(
@@ -136,6 +138,7 @@ BACKEND = BackendSpec(
             default="",
             description="Reasoning effort; blank: as `model.reasoning_effort`.",
             decides=True,
+            in_request=True,
             choices=("", "none", *codex_cli.EFFORTS),
         ),
         Setting(

@@ -7,7 +7,7 @@ from skillopt.models.agents.outcome import Outcome
 from skillopt.models.agents.place import Place
 from skillopt.models.agents.program import Program
 from skillopt.models.agents.requests import refuse
-from skillopt.models.agents.settings import common_settings, effort
+from skillopt.models.agents.settings import common_settings, effort, effort_sent
 from skillopt.models.base import BackendSpec, Request, RoleModel
 
 
@@ -45,6 +45,7 @@ BACKEND = BackendSpec(
     description="GitHub Copilot as a chat model, through its command line (token or login).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=effort_sent(copilot_cli.EFFORTS),
     aliases=("copilot", "copilot_cli", "github_copilot"),
     default_model="",
     settings=(*common_settings(copilot_cli.BINARY, copilot_cli.PROGRAM), copilot_cli.HOME_SETTING),

@@ -7,7 +7,7 @@ from skillopt.models.agents.outcome import Outcome
 from skillopt.models.agents.place import Place
 from skillopt.models.agents.program import Program
 from skillopt.models.agents.requests import refuse
-from skillopt.models.agents.settings import common_settings, effort
+from skillopt.models.agents.settings import common_settings, effort, effort_sent
 from skillopt.models.base import BackendSpec, Request, RoleModel
 
 _READ = ("view", "glob", "grep")
@@ -57,6 +57,7 @@ BACKEND = BackendSpec(
     description="GitHub Copilot's command line as a target that works in a folder (token or login).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=effort_sent(copilot_cli.EFFORTS),
     roles=("target",),
     default_model="",
     settings=(*common_settings(copilot_cli.BINARY, copilot_cli.PROGRAM), copilot_cli.HOME_SETTING),

@@ -18,6 +18,7 @@ from skillopt.models.agents.settings import (
     ProgramSettings,
     advice,
     common_settings,
+    effort_sent,
     key_from,
 )
 from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting
@@ -123,6 +124,7 @@ BACKEND = BackendSpec(
     description="Cursor's agent as a target that works in a folder (key).",
     open=PROGRAM.open,
     check=PROGRAM.check,
+    sent=effort_sent(()),
     roles=("target",),
     aliases=("cursor", "cursor_agent"),
     default_model="composer-2.5",

@@ -46,6 +46,7 @@ BACKEND = BackendSpec(
     description="MiniMax, in either region.",
     open=open_backend,
     check=check,
+    sent=_endpoint.without_effort,
     aliases=("minimax",),
     default_model="MiniMax-M3",
     settings=(

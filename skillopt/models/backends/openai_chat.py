@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from skillopt.models.backends import _azure, _chat, _endpoint, _responses
 from skillopt.models.backends._openai_access import (
     AZURE_KEYS,
@@ -16,6 +18,7 @@ from skillopt.models.backends._openai_access import (
     responses_only,
 )
 from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
+from skillopt.redact import one_line
 
 if TYPE_CHECKING:
     import httpx2
@@ -63,12 +66,12 @@ class OpenAIChat:
         if response.status_code != 200:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
-        return read(response.content, self._say)
+        return _chat.masked(read(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""
         limit = self._limit(request)
-        effort = "" if self._model.lower().startswith(_WITHOUT_EFFORT) else request.reasoning_effort
+        effort = _effort(self._model, request)
         if self._takes_responses(request):
             return _responses.payload(self._model, request, limit, effort)
         field = "max_completion_tokens" if self._access.native else "max_tokens"
@@ -94,9 +97,25 @@ class OpenAIChat:
         """Close the connections."""
         await self._sdk.close()
 
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """Return what must not be shown: the key, or the token that stands for it."""
+        keys = (self._key,) if self._key else ()
+        return (*keys, *(self._tokens.secrets if self._tokens else ()))
+
     def _say(self, text: str) -> str:
-        secrets = (self._key,) if self._key else ()
-        return _chat.redact(text, (*secrets, *(self._tokens.secrets if self._tokens else ())))
+        return one_line(text, _chat.SHOWN, self._secrets)
+
+
+def _effort(model: str, request: Request) -> str:
+    """Return the effort that a model is asked for."""
+    return "" if model.lower().startswith(_WITHOUT_EFFORT) else request.reasoning_effort
+
+
+def sent(role: RoleModel, request: Request) -> Request:
+    """Return the request as far as it is sent."""
+    asked = _endpoint.within_limit(role, request)
+    return msgspec.structs.replace(asked, reasoning_effort=_effort(role.model, request))
 
 
 def _http_client(url: str) -> "httpx2.AsyncClient":
@@ -180,6 +199,7 @@ BACKEND = BackendSpec(
     description="OpenAI; Azure OpenAI by key, Azure CLI login or managed identity; Azure's v1 endpoints.",
     open=open_backend,
     check=check,
+    sent=sent,
     aliases=("openai", "azure_openai", "azure-openai", "azure"),
     default_model="gpt-5.5",
     settings=(
@@ -209,7 +229,8 @@ BACKEND = BackendSpec(
             decides=True,
         ),
         _endpoint.api_key_env_setting(
-            "OPTIMIZER_/TARGET_AZURE_OPENAI_API_KEY, then AZURE_OPENAI_API_KEY; for OpenAI itself "
+            "OPTIMIZER_/TARGET_AZURE_OPENAI_API_KEY (or AZURE_OPENAI_OPTIMIZER_/_TARGET_API_KEY), then "
+            "AZURE_OPENAI_API_KEY; for OpenAI itself "
             "OPTIMIZER_/TARGET_OPENAI_API_KEY, then OPENAI_API_KEY"
         ),
         Setting(

@@ -36,6 +36,7 @@ BACKEND = BackendSpec(
     description="Any Chat Completions endpoint: hosted providers, vLLM, SGLang, Ollama, LiteLLM, gateways.",
     open=open_backend,
     check=check,
+    sent=_endpoint.within_limit,
     aliases=("openai-compatible", "openai_compatible_chat", "compatible", "compat"),
     default_model="gpt-4o-mini",
     settings=(

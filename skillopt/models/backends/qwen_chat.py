@@ -60,6 +60,7 @@ BACKEND = BackendSpec(
     description="Qwen on vLLM, SGLang or a gateway, with its thinking switched on, off, or left alone.",
     open=open_backend,
     check=check,
+    sent=_endpoint.without_effort,
     aliases=("qwen",),
     default_model="Qwen/Qwen3.5-4B",
     settings=(

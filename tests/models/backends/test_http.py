@@ -7,10 +7,42 @@ import pytest
 from clients import KEY
 from endpoint import Answer, Endpoint
 
+from skillopt.models.backends import _connection
 from skillopt.models.backends._http import Direct, Proxied, open_poster
 from skillopt.models.base import CallError
 
 BODY = b'{"model": "m", "messages": []}'
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def talk(handle, times=1):
+    """Post against a server whose side of each connection is `handle(reader, writer)`."""
+
+    async def main():
+        async def serve(reader, writer):
+            try:
+                await handle(reader, writer)
+            except (ConnectionError, asyncio.IncompleteReadError):
+                pass  # the client has gone
+            finally:
+                writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        direct = Direct(f"http://127.0.0.1:{port}/v1", {"Authorization": f"Bearer {KEY}"})
+        try:
+            return [await direct.post(BODY) for _ in range(times)]
+        finally:
+            await direct.close()
+            server.close()
+
+    return asyncio.run(main())
+
+
+async def request_from(reader):
+    """Read one request to its end; return it."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    return head + await reader.readexactly(len(BODY))
 
 
 def post(answer, times=1, poster=Direct, **options):
@@ -81,6 +113,120 @@ def test_broken_responses_are_connection_errors(wire):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize(
+    "wire",
+    [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "2\r\nab\r\n3;x=y\r\ncde\r\n0\r\nX-Sum: 1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\nabcde",
+    ],
+)
+def test_a_response_in_single_bytes_is_read(wire):
+    async def handle(reader, writer):
+        await request_from(reader)
+        for byte in wire.encode():
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    assert [response.content for response in talk(handle)] == [b"abcde"]
+
+
+def test_nothing_packed_is_asked_for_and_each_header_is_sent_once():
+    seen = []
+
+    async def handle(reader, writer):
+        seen.append(await request_from(reader))
+        writer.write(OK)
+
+    talk(handle)
+    head = seen[0].partition(b"\r\n\r\n")[0].decode().lower().split("\r\n")
+    assert head[0] == "post /v1 http/1.1"
+    names = [line.partition(":")[0] for line in head[1:]]
+    assert sorted(names) == ["accept-encoding", "authorization", "content-length", "host"]
+    assert "accept-encoding: identity" in head
+
+
+def test_a_redirect_is_not_followed():
+    response, endpoint = post(Answer(status=307, error="x", headers={"Location": "/v1/chat/completions"}))
+    assert (response.status, len(endpoint.calls)) == (307, 1)
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "to the end"])
+def test_a_response_that_never_ends_is_cut_off_and_not_asked_for_again(framing, monkeypatch):
+    monkeypatch.setattr(_connection, "MOST_BODY", 100_000)
+    head = {
+        "length": b"Content-Length: 999999999999\r\n\r\n",
+        "chunked": b"Transfer-Encoding: chunked\r\n\r\nE8D4A50FFF\r\n",
+        "to the end": b"\r\n",
+    }[framing]
+
+    async def handle(reader, writer):
+        await request_from(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\n" + head)
+        while True:  # until the client goes
+            writer.write(b"x" * 10_000)
+            await writer.drain()
+
+    with pytest.raises(CallError, match="larger than 100000 bytes") as caught:
+        talk(handle)
+    assert (caught.value.code, caught.value.transient) == ("too_large", False)
+
+
+@pytest.mark.parametrize("line", [b"Authorization %s\r\n", b"X: \0%s\r\n", b"%s"])
+def test_garbage_that_repeats_the_key_is_not_shown(line):
+    async def handle(reader, writer):
+        await request_from(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\n" + line % KEY.encode() + b"\r\n\r\n")
+
+    with pytest.raises(CallError, match="what came is no HTTP") as caught:
+        talk(handle)
+    assert KEY not in str(caught.value)
+
+
+def test_an_echo_of_the_request_is_no_response():
+    async def handle(reader, writer):
+        writer.write(await request_from(reader))
+
+    with pytest.raises(CallError, match="no HTTP: illegal status line") as caught:
+        talk(handle)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_response_that_nobody_asked_for_is_not_taken_for_the_next(together):
+    """A server that gives up an idle connection may say so before it closes it."""
+    stray = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 5\r\n\r\nstray"
+
+    async def main():
+        written = asyncio.Event()
+
+        async def serve(reader, writer):
+            await request_from(reader)
+            writer.write(OK + stray if together else OK)
+            await go_on.wait()
+            if not together:
+                writer.write(stray)
+            written.set()
+            await reader.read()
+            writer.close()
+
+        go_on = asyncio.Event()
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        direct = Direct(f"http://127.0.0.1:{port}/v1", {})
+        first = await direct.post(BODY)
+        go_on.set()
+        await written.wait()
+        second = await direct.post(BODY)
+        await direct.close()
+        server.close()
+        return first.content, second.content
+
+    assert asyncio.run(main()) == (b"ok", b"ok")
+
+
 def test_a_large_body_is_sent_and_read():
     text = "x" * 3_000_000
     response, _ = post(Answer(text=text))
@@ -104,8 +250,8 @@ def test_a_connection_closed_while_idle_is_replaced():
             direct = Direct(f"{endpoint.url}/chat/completions", {})
             for _ in range(3):
                 await direct.post(BODY)
-                while not direct._idle[0][0].at_eof():  # until the end of the stream has arrived
-                    await asyncio.sleep(0)
+                while await direct._idle[0].is_quiet():  # until the end of the stream has arrived
+                    pass
             await direct.close()
         assert endpoint.connections == 3
 
@@ -164,6 +310,39 @@ def test_a_proxy_is_used_where_one_is_set(monkeypatch):
         assert (proxy.calls[0].raw, proxy.calls[0].headers["x-a"]) == (BODY, "b")
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(("name", "used"), [("models.example", 0), ("other.example", 1)])
+def test_no_proxy_excepts_an_address(name, used, monkeypatch):
+    async def main():
+        async with Endpoint() as proxy:
+            env = {"HTTP_PROXY": proxy.url.removesuffix("/v1"), "NO_PROXY": name}
+            for variable, value in env.items():
+                monkeypatch.setenv(variable, value)
+            poster = open_poster("http://models.example:9/v1/chat/completions", {}, env, local=False)
+            try:
+                await poster.post(BODY)
+            except CallError as error:
+                assert error.code == "connection"  # there is no such host
+            await poster.close()
+        return len(proxy.calls)
+
+    assert asyncio.run(main()) == used
+
+
+def test_through_a_proxy_nothing_packed_is_asked_for_and_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(_connection, "MOST_BODY", 100_000)
+
+    async def main():
+        async with Endpoint(lambda call: Answer(text="x" * 200_000)) as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+            proxied = Proxied("http://models.example/v1/chat/completions", {})
+            with pytest.raises(CallError, match="larger than 100000 bytes"):
+                await proxied.post(BODY)
+            await proxied.close()
+        return proxy.calls[0].headers["accept-encoding"]
+
+    assert asyncio.run(main()) == "identity"
 
 
 def test_a_proxy_that_is_gone_is_a_connection_error(monkeypatch):

@@ -1,4 +1,4 @@
-"""What every HTTP backend must do, over real HTTP, against an endpoint that refuses unknown fields."""
+"""What HTTP backends keep to beyond `test_contract.py`: formats, statuses and addresses, over real HTTP."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clients import POLICY, Waits, ask, client_at
+from clients import POLICY, ask, client_at
 from endpoint import Answer, Endpoint
 from wire import CANARY, CASES, Checked, answer
 
@@ -60,42 +60,6 @@ def test_a_call_sends_no_field_beside_the_known_ones_and_the_key_in_its_header(c
     assert case.sent_key(call) == CANARY
     assert CANARY not in call.raw.decode() + call.path
     assert [name for name, value in call.headers.items() if CANARY in value] == [case.key_header]
-
-
-@every_case
-def test_messages_keep_their_order_so_that_prompt_caches_hit(case):
-    common = (Message(role="system", content="long common part"), Message(role="user", content="skill"))
-    requests = [
-        Request(messages=(*common, Message(role="user", content=item)), max_completion_tokens=64)
-        for item in ("item 1", "item 2")
-    ]
-    _, calls = complete(case, None, *requests)
-    first, second = (call.raw.decode() for call in calls)
-    places = [first.index(text) for text in ("long common part", "skill", "item 1")]
-    assert places == sorted(places)
-    assert first[: places[-1]] == second[: places[-1]]
-
-
-@every_case
-def test_the_same_request_is_sent_in_the_same_bytes_by_every_process_of_a_run(case):
-    request = Request(
-        messages=(Message(role="system", content="s"), Message(role="user", content="ü")),
-        max_completion_tokens=100,
-        reasoning_effort="high",
-        tools=(FIND,),
-        tool_choice="auto",
-    )
-
-    async def main():
-        async with Endpoint(Checked(case, lambda call: answer(case))) as endpoint:
-            for _ in range(2):
-                backend = case.open(endpoint.url)
-                await backend.complete(request)
-                await backend.close()
-        return endpoint.calls
-
-    first, second = asyncio.run(main())
-    assert (first.path, first.raw) == (second.path, second.raw)
 
 
 @every_case
@@ -384,26 +348,6 @@ def test_an_address_that_cannot_be_right_is_refused(case, url):
     role = case.role("http://127.0.0.1:9/v1", **{case.address: url})
     [problem] = backend_spec(case.backend).check(role, case.env())
     assert f"model.target_{case.backend}_{case.address}" in problem
-
-
-@every_case
-def test_the_client_retries_and_the_backend_does_not(case, tmp_path):
-    def rule(call):
-        return Answer(status=503, error="x") if call.number < 3 else answer(case)
-
-    checked = Checked(case, rule)
-    waits = Waits()
-
-    async def main():
-        async with Endpoint(checked) as endpoint:
-            role = case.role(endpoint.url)
-            async with client_at(tmp_path, "", role=role, env=case.env(), sleep=waits) as client:
-                reply = await client.call(ask("q"))
-        return reply, len(endpoint.calls)
-
-    reply, made = asyncio.run(main())
-    assert (reply.text, made, len(waits.seconds)) == ("ok", 3, 2)
-    assert checked.problems == []
 
 
 @every_case

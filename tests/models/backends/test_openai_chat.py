@@ -186,7 +186,7 @@ def test_a_responses_reply_that_failed_is_an_error(fields, code, transient):
         (
             {"auth_mode": "key", "endpoint": RESOURCE},
             OPENAI,
-            "TARGET_AZURE_OPENAI_API_KEY or AZURE_OPENAI_API_KEY",
+            "TARGET_AZURE_OPENAI_API_KEY or AZURE_OPENAI_TARGET_API_KEY or AZURE_OPENAI_API_KEY",
         ),
         ({"endpoint": RESOURCE}, AZURE, ""),
         ({"endpoint": RESOURCE}, {"PATH": "/nowhere"}, "the Azure CLI (az) is not on the PATH"),
@@ -236,6 +236,8 @@ def test_logins_go_to_azure_only(endpoint, allowed):
         ({"OPENAI_API_KEY": "o", "AZURE_OPENAI_API_KEY": "a"}, "a"),
         ({"OPENAI_API_KEY": "o", "TARGET_OPENAI_API_KEY": "t", "AZURE_OPENAI_API_KEY": "a"}, "t"),
         ({"OPENAI_API_KEY": "o"}, "o"),
+        ({"AZURE_OPENAI_TARGET_API_KEY": "t", "AZURE_OPENAI_API_KEY": "a"}, "t"),
+        ({"AZURE_OPENAI_OPTIMIZER_API_KEY": "p", "AZURE_OPENAI_API_KEY": "a"}, "a"),
         ({"OPTIMIZER_OPENAI_API_KEY": "p", "OPENAI_API_KEY": "o"}, "o"),
         ({}, None),
     ],

@@ -218,6 +218,11 @@ def test_retry_after_is_a_number_or_a_date(value, seconds):
     assert _chat.retry_after({"retry-after": value}, now=1000.0) == seconds
 
 
+def test_milliseconds_come_first_and_nonsense_is_passed_over():
+    assert _chat.retry_after({"retry-after-ms": "1500", "retry-after": "2"}, 0.0) == 1.5
+    assert _chat.retry_after({"retry-after-ms": "soon", "retry-after": "2"}, 0.0) == 2.0
+
+
 def test_retry_after_is_read_from_the_response():
     assert failure(Answer(status=429, error="x", headers={"Retry-After": "86400"})).retry_after == 86400.0
 

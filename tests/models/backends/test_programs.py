@@ -90,7 +90,7 @@ def test_claude_chat_asks_for_tool_calls_and_brings_them_back(tmp_path):
 def test_claude_chat_cut_off_at_the_limit_is_truncated_and_no_error(tmp_path):
     claude = bench(tmp_path, "claude_chat")
     message = "API Error: Claude's response exceeded the 512 output token maximum."
-    claude.program.does([line({"type": "result", "is_error": True, "result": message}), {"exit": 0}])
+    claude.program.does([line({"type": "result", "is_error": True, "result": message}), {"exit": 1}])
     reply = claude.reply()
     assert (reply.finish_reason, reply.text) == ("length", "")
 
