@@ -18,6 +18,7 @@ USED = {
     "select": ("rank",),
     "update": (),
     "evaluate": (TARGET,),
+    "sample": (TARGET,),
     "compare": (TARGET,),
     "slow_update": ("slow_update",),
     "meta_skill": ("meta_skill",),
