@@ -1,7 +1,6 @@
 """Reading and writing the files of a run: UTF-8, atomic, deterministic bytes."""
 
 import contextlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,9 +20,10 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` so that a reader sees the old file or the new one, never a part.
 
     The temporary file lies in the target's folder and is removed when writing fails
-    (a full disk leaves the old file as it was). Raises WriteError.
+    (a full disk leaves the old file as it was). Its name is always the same, since each file has one
+    writer: what a killed process left is overwritten. Raises WriteError.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)

@@ -143,7 +143,7 @@ class Store:
 
     def require_writable(self) -> None:
         """Raise StoreError when nothing can be kept here: asked before the first call is paid for."""
-        probe = self._replies / f".{secrets.token_hex(8)}.partial"
+        probe = self._replies / ".probe.partial"
         try:
             self._replies.mkdir(parents=True, exist_ok=True)
             probe.write_bytes(bytes(4096))

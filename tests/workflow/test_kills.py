@@ -25,7 +25,7 @@ def same_result(project, finished, server):
     assert running.code == 0, running.text
     assert server.repeated == 0
     assert project.files() == finished.files()
-    assert not list(project.results.rglob("*.partial"))
+    assert not [path for path in project.results.rglob("*.partial") if ".calls" not in path.parts]
 
 
 def until_written(running, project, name):
