@@ -15,7 +15,7 @@ import msgspec
 
 from skillopt.config.resolved import Resolved
 from skillopt.config.settings import Env
-from skillopt.envs.base import Environment
+from skillopt.envs.base import Environment, WithFiles
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.files import canonical
@@ -76,11 +76,41 @@ def used(items: list[Item], limit: int) -> list[Item]:
 
 
 def content_digest(items: Sequence[Item]) -> str:
-    """Return the SHA-256 over the canonical contents of items, in order."""
+    """Return the SHA-256 over the canonical contents of items, in order; where they lie plays no part."""
     digest = hashlib.sha256()
     for item in items:
-        digest.update(canonical(item).encode("utf-8") + b"\n")
+        content = {"id": item.id, "data": item.data, "task_type": item.task_type}
+        if item.files:
+            content["files"] = item.files
+        digest.update(canonical(content).encode("utf-8") + b"\n")
     return digest.hexdigest()
+
+
+def with_file_digests(splits: Splits, environment: WithFiles, settings: Any) -> Splits:
+    """Return the items with hashes of their files, so that a changed file counts like a changed item.
+
+    Raises DataError for a file that cannot be read.
+    """
+    known: dict[Path, str] = {}
+
+    def digest(path: Path) -> str:
+        if path not in known:
+            try:
+                known[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            except OSError as error:
+                raise DataError(
+                    f"{path}: expected a file that an item uses, found: {error.strerror}"
+                ) from error
+        return known[path]
+
+    def one(item: Item) -> Item:
+        files = environment.files(item, settings)
+        hashes = canonical({name: digest(path) for name, path in files.items()})
+        return msgspec.structs.replace(item, files=hashlib.sha256(hashes.encode("utf-8")).hexdigest())
+
+    return msgspec.structs.replace(
+        splits, **{name: [one(item) for item in splits.named(name)] for name in SPLITS}
+    )
 
 
 def read_items(path: Path) -> list[Item]:

@@ -16,7 +16,7 @@ _PLAIN: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One key: `section.name`. `decides` tells whether it can change an output."""
+    """One key: `section.name`. `decides`: it can change an output; `path`: it holds paths."""
 
     section: str
     name: str
@@ -24,6 +24,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     default: Any
     description: str
     decides: bool = True
+    path: bool = False
 
     @property
     def dotted(self) -> str:
@@ -160,4 +161,5 @@ def _struct_keys(section: str, kind: type[msgspec.Struct]) -> Iterator[Key]:
             default=default,
             description=(metadata.extra_json_schema or {}).get("description", ""),
             decides=(metadata.extra or {}).get("decides", True),
+            path=(metadata.extra or {}).get("path", False),
         )

@@ -8,7 +8,7 @@ import msgspec
 
 from skillopt.config.checks import combination_problems
 from skillopt.config.history import History, benchmark_of
-from skillopt.config.keys import ROLES, Catalog, common_keys, installed, sections
+from skillopt.config.keys import ROLES, Catalog, Key, common_keys, installed, sections
 from skillopt.config.layers import file_layers, override_layer, shown
 from skillopt.config.resolved import Resolved
 from skillopt.config.roles import (
@@ -52,7 +52,7 @@ def load_run(
     history.problems += combination_problems(history)
     if history.problems:
         raise ConfigError(_report(run_file, history.problems))
-    return _located(_resolved(history, parts, roles), run_file)
+    return _located(_resolved(history, parts, roles, run_file), run_file)
 
 
 def _located(resolved: Resolved, run_file: Path) -> Resolved:
@@ -79,11 +79,29 @@ def _report(run_file: Path, problems: Sequence[str]) -> str:
     return "\n".join([f"{shown(run_file)}: {len(found)} problems", *(f"  {problem}" for problem in found)])
 
 
-def _resolved(history: History, parts: Sequence[Part], roles: dict[Role, RoleModel]) -> Resolved:
+def _own_value(value: Any, key: Key, run_file: Path) -> Any:
+    """Return a benchmark's setting, its paths beside the folder of the run file as in `_located`."""
+    if not key.path:
+        return value
+    project = run_file.absolute().parent.parent
+    entries = [value] if isinstance(value, str) else value
+    found = [
+        str(project / entry) if entry and not Path(entry).exists() and (project / entry).exists() else entry
+        for entry in entries
+    ]
+    return found[0] if isinstance(value, str) else found
+
+
+def _resolved(
+    history: History, parts: Sequence[Part], roles: dict[Role, RoleModel], run_file: Path
+) -> Resolved:
     nested: dict[str, dict[str, Any]] = {section: {} for section in sections()}
     for key in common_keys().values():
         nested[key.section][key.name] = history.last(key.dotted).value
-    own = {key.name: history.last(key.dotted).value for key in history.benchmark_keys.values()}
+    own = {
+        key.name: _own_value(history.last(key.dotted).value, key, run_file)
+        for key in history.benchmark_keys.values()
+    }
     idle = [f"env.{key.name}" for key in history.benchmark_keys.values() if not key.decides]
     for part in parts:
         idle += undecisive(part)

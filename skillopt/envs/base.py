@@ -1,8 +1,8 @@
 """What a benchmark is: how its items are checked, attempted and judged."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -44,7 +44,8 @@ class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings that a benchmark adds to the section `env`: subclass, one described field each.
 
     Fields are written `name: Annotated[int, msgspec.Meta(description="...", ge=1)] = 1`.
-    A field that decides no row (a cache, a width) says `extra={"decides": False}` in its Meta.
+    A field that decides no row (a cache, a width) says `extra={"decides": False}` in its Meta; one that
+    holds a path or a list of them says `extra={"path": True}`.
     """
 
 
@@ -73,6 +74,27 @@ class Environment(Protocol):
         self, item: Item, skill: str, chat: Chat, common: "CommonSettings", settings: Any, seed: int
     ) -> Attempt:
         """Do one item with a skill text (already as the target may see it; may be empty) and judge it."""
+        ...
+
+
+@runtime_checkable
+class WithFiles(Protocol):
+    """A benchmark whose items come with files of their own: pages, documents, workbooks."""
+
+    def files(self, item: Item, settings: Any) -> Mapping[str, Path]:
+        """Return the files that an item's outcome depends on, by names that hold when they are moved.
+
+        What they hold counts in what re-runs, like the item itself.
+        """
+        ...
+
+
+@runtime_checkable
+class WithObstacles(Protocol):
+    """A benchmark that needs more than its items: a package, a folder, room in the settings."""
+
+    def obstacles(self, settings: Any, common: "CommonSettings") -> list[str]:
+        """Say what keeps a run from starting and what to do about it, one sentence each."""
         ...
 
 

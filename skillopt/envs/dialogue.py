@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from skillopt.envs.answers import find_answer
+from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Chat
 from skillopt.models.base import Message, Reply
+from skillopt.records import Status
 
 
 async def talk(opening: tuple[Message, ...], chat: Chat, check: Message, max_turns: int) -> list[Reply]:
@@ -26,6 +27,20 @@ def deciding(replies: Sequence[Reply]) -> Reply:
     """Return the last reply with a complete answer, else the last one."""
     complete = [reply for reply in replies if _complete(reply)]
     return (complete or replies)[-1]
+
+
+def judge_reply(reply: Reply) -> tuple[Status, Found, str]:
+    """Return status, answer, and what was the matter ("" for nothing)."""
+    found = find_answer(reply.text)
+    if reply.finish_reason == "length" and found.where != "tag":
+        return "truncated", Found(text="", where=found.where), "the reply was cut off before its answer"
+    if found.where == "nowhere":
+        return "no_answer", found, "the reply was empty"
+    if found.where == "unclosed":
+        return "unparsed", found, "the answer tag was never closed"
+    if not found.text:
+        return "unparsed", found, "the answer tags were empty"
+    return "scored", found, ""
 
 
 def _complete(reply: Reply) -> bool:

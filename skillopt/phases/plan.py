@@ -3,9 +3,11 @@
 import argparse
 from pathlib import Path
 
+import msgspec
+
 from skillopt.config.resolved import Resolved, read_resolved
-from skillopt.data import Splits, content_digest, load_splits, used
-from skillopt.envs.base import Environment
+from skillopt.data import Splits, content_digest, load_splits, used, with_file_digests
+from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError
 from skillopt.files import write_json
@@ -19,7 +21,11 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     settings = resolved.settings
     bench = environment(settings.env.name)
     require_capabilities(resolved, bench)
+    require_no_obstacles(resolved, bench)
     splits = load_splits(resolved, bench)
+    if isinstance(bench, WithFiles):
+        own = msgspec.convert(resolved.env_settings, bench.settings)
+        splits = with_file_digests(splits, bench, own)
     limits = {"train": 0, "val": settings.evaluation.sel_env_num, "test": settings.evaluation.test_env_num}
     info = {}
     for name, limit in limits.items():
@@ -58,6 +64,17 @@ def require_capabilities(resolved: Resolved, bench: Environment) -> None:
             f"env.name: {bench.name} needs a target that takes {', '.join(missing)}; the backend {backend!r} "
             "does not. Choose another model.target_backend."
         )
+
+
+def require_no_obstacles(resolved: Resolved, bench: Environment) -> None:
+    """Raise ConfigError with all that keeps the benchmark from starting, such as a missing package."""
+    if not isinstance(bench, WithObstacles):
+        return
+    env = resolved.settings.env
+    common = CommonSettings(max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens)
+    found = bench.obstacles(msgspec.convert(resolved.env_settings, bench.settings), common)
+    if found:
+        raise ConfigError("\n".join(found))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

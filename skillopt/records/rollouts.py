@@ -38,11 +38,17 @@ def _plus(left: int | None, right: int | None) -> int | None:
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One task. `data` holds the fields of the data file, `id` included, untrusted."""
+    """One task. `data` holds the fields of the data file, `id` included, untrusted.
+
+    `folder` is where the data file lies, for what the item names beside it; `files` is a hash of such
+    files, where they count (`data.with_file_digests`).
+    """
 
     id: str
     data: dict[str, Any]
     task_type: str = ""
+    folder: str = ""
+    files: str = ""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,12 +1,13 @@
 """DocVQA: questions about the image of a document page; a short answer out."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from skillopt.envs.base import Attempt, Chat, CommonSettings, EnvSettings
-from skillopt.envs.docvqa.items import problem, read_items
+from skillopt.envs.docvqa.items import image_file, problem, read_items
 from skillopt.envs.docvqa.rollout import FOLDER, answer_question
 from skillopt.records import Item
 
@@ -40,6 +41,10 @@ class DocVQA:
     def reference(self, item: Item) -> str:
         """Return nothing: the note at the end of a trajectory holds the accepted answers."""
         return ""
+
+    def files(self, item: Item, settings: DocVQASettings) -> Mapping[str, Path]:
+        """Return the image of the page."""
+        return {item.data["image_path"]: image_file(item)}
 
     async def attempt(
         self,

@@ -34,15 +34,15 @@ def _item(folder: Path, place: str, entry: dict[str, Any]) -> Item:
         "question": entry.get("question"),
         "answers": [answers] if isinstance(answers, str) else answers,
         "image_path": entry.get("image_path"),
-        "folder": folder.as_posix(),
     }
     kind = entry.get("topic") or entry.get("category")
-    return Item(id=given, data=data, task_type=kind if isinstance(kind, str) else GENERAL_TYPE)
+    task_type = kind if isinstance(kind, str) else GENERAL_TYPE
+    return Item(id=given, data=data, task_type=task_type, folder=folder.as_posix())
 
 
 def image_file(item: Item) -> Path:
     """Return where the page of a checked item lies."""
-    return Path(item.data["folder"], item.data["image_path"])
+    return Path(item.folder, item.data["image_path"])
 
 
 def problem(item: Item) -> str:
@@ -65,7 +65,7 @@ def _problem_of_image(item: Item) -> str:
     if path.suffix.lower() not in MEDIA_TYPES:
         return f"expected an image ({', '.join(MEDIA_TYPES)}) in `image_path`, found {given!r}"
     file = image_file(item)
-    if not file.is_file() or not file.resolve().is_relative_to(Path(item.data["folder"]).resolve()):
+    if not file.is_file() or not file.resolve().is_relative_to(Path(item.folder).resolve()):
         return f"expected an image below the data folder, found none at {file}"
     return ""
 

@@ -5,13 +5,12 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
-from skillopt.envs.dialogue import deciding, talk
+from skillopt.envs.dialogue import deciding, judge_reply, talk
 from skillopt.envs.docvqa.items import MEDIA_TYPES, image_file
 from skillopt.envs.docvqa.scoring import anls, is_full
-from skillopt.models.base import Image, Message, Reply
-from skillopt.records import Item, Status, Turn
+from skillopt.models.base import Image, Message
+from skillopt.records import Item, Turn
 
 FOLDER = Path(__file__).parent / "prompts"
 SKILL_LEFT_OUT = "(The skill document stands here.)"
@@ -53,20 +52,6 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
         else f"ANLS={score:.4f}: {problem}predicted {found.text!r}, accepted {accepted!r}",
         extra={"anls": score, "gold_answers": list(golds), "image": item.data["image_path"]},
     )
-
-
-def judge_reply(reply: Reply) -> tuple[Status, Found, str]:
-    """Return status, answer, and what was the matter ("" for nothing)."""
-    found = find_answer(reply.text)
-    if reply.finish_reason == "length" and found.where != "tag":
-        return "truncated", Found(text="", where=found.where), "the reply was cut off before its answer"
-    if found.where == "nowhere":
-        return "no_answer", found, "the reply was empty"
-    if found.where == "unclosed":
-        return "unparsed", found, "the answer tag was never closed"
-    if not found.text:
-        return "unparsed", found, "the answer tags were empty"
-    return "scored", found, ""
 
 
 def _system(skill: str) -> Message:
