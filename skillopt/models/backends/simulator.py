@@ -6,9 +6,11 @@ them useful. What it is asked decides which of the two it is.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 
-from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, Setting
+from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, Setting, ToolCall
+from skillopt.models.simulator import searching
 from skillopt.models.simulator.asked import read_task
 from skillopt.models.simulator.optimizer import call_kind, improve
 from skillopt.models.simulator.rules import rules_of
@@ -30,15 +32,19 @@ class Simulator:
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         turns = [message for message in request.messages if message.role != "system"]
         user = next((message.content for message in turns if message.role == "user"), "")
+        calls: tuple[ToolCall, ...] = ()
         if call_kind(system):
             text = improve(system, user, self._draw(request, system, user))
+        elif {tool.name for tool in request.tools} >= searching.TOOLS:
+            text, calls = self._search(system, user, request)
         else:
             text = self._read(system, user, again=any(message.role == "assistant" for message in turns))
         limit = request.max_completion_tokens * _CHARS_PER_TOKEN
         said = sum(len(message.content) for message in request.messages)
         return Reply(
             text=text[:limit],
-            finish_reason="length" if len(text) > limit else "stop",
+            finish_reason="tool_calls" if calls else "length" if len(text) > limit else "stop",
+            tool_calls=calls,
             usage=Usage(calls=1, prompt=_estimated(said), completion=_estimated(min(len(text), limit))),
             model="simulated",
         )
@@ -48,9 +54,24 @@ class Simulator:
 
     def _read(self, system: str, user: str, *, again: bool) -> str:
         task = read_task(system, user)
-        if self._rules[0] != task.skill:  # one skill serves a whole phase: understand it once
-            self._rules = (task.skill, rules_of(task.skill))
-        return answer_again(task, self._rules[1]) if again else answer(task, self._rules[1])
+        rules = self._in_force(task.skill)
+        return answer_again(task, rules) if again else answer(task, rules)
+
+    def _search(self, system: str, user: str, request: Request) -> tuple[str, tuple[ToolCall, ...]]:
+        task = read_task(system, user)
+        outputs = [message.content for message in request.messages if message.role == "tool"]
+        step = searching.next_step(task.question, self._in_force(task.skill), outputs)
+        if isinstance(step, str):
+            return step, ()
+        if request.tool_choice == "none":
+            return searching.NOT_FOUND, ()
+        arguments = json.dumps(step.arguments, ensure_ascii=False)
+        return "", (ToolCall(id=f"call_{len(outputs) + 1}", name=step.tool, arguments=arguments),)
+
+    def _in_force(self, skill: str) -> frozenset[str]:
+        if self._rules[0] != skill:  # one skill serves a whole phase: understand it once
+            self._rules = (skill, rules_of(skill))
+        return self._rules[1]
 
     def _draw(self, request: Request, system: str, user: str) -> str:
         parts = (str(self._seed), str(request.sample), system, user)
@@ -79,5 +100,5 @@ BACKEND = BackendSpec(
             decides=True,
         ),
     ),
-    capabilities=frozenset({"simulated", "usage"}),
+    capabilities=frozenset({"simulated", "tools", "usage"}),
 )

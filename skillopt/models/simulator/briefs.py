@@ -27,12 +27,13 @@ class Block(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """How the agent did one item, as far as the prompt tells."""
+    """How the agent did one item, as far as the prompt tells; `trace` is all of it."""
 
     question: str
     context: str
     said: str
     accepted: tuple[str, ...]
+    trace: str = ""
 
 
 class Brief(NamedTuple):
@@ -76,6 +77,7 @@ def _attempt(block: Block) -> Attempt:
         context[-1].strip() if context else "",
         said[-1].strip() if said else "",
         tuple(part.strip() for part in accepted[-1].split(" | ")) if accepted else (),
+        block.text,
     )
 
 

@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from skillopt.models.simulator import search_causes
 from skillopt.models.simulator.asked import Kind, kind_of
 from skillopt.models.simulator.briefs import Attempt
 from skillopt.models.simulator.choosing import marks_of, read_choice
+from skillopt.models.simulator.search_causes import causes_of_search, searched
 from skillopt.models.simulator.text import MONTHS, NUMBER_WORDS, content_stems, sentences, stems
 
 _LONG = 4
@@ -26,6 +28,7 @@ DESCRIPTIONS = {
     "both_ways": "the right option is an equivalence, the chosen one is not",
     "unique": "the right option claims exactly one, the chosen one does not",
     "condition": "the right option names a condition, the chosen one does not",
+    **search_causes.DESCRIPTIONS,
 }
 
 
@@ -41,8 +44,14 @@ def causes_of(attempt: Attempt) -> list[str]:
     """Name the rules whose lack one failed attempt shows, the plainest first."""
     if not attempt.accepted or not attempt.question:
         return []
+    if searched(attempt):
+        return causes_of_search(attempt)
     if read_choice(attempt.question):
         return _causes_of_choice(attempt)
+    return _causes_of_reading(attempt)
+
+
+def _causes_of_reading(attempt: Attempt) -> list[str]:
     said, wanted = attempt.said.split(), min(attempt.accepted, key=len).split()
     found = []
     if len(said) > len(wanted) + _LONG:

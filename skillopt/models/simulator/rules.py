@@ -165,6 +165,22 @@ RULES = (
         "unique", (_say("exactly unique uniqueness", "one unique uniqueness", "option statement existence"),)
     ),
     Rule("condition", (_say("condition conditions hypothesis hypotheses", "option statement"),)),
+    Rule(
+        "search_again",
+        (
+            _say("search searches look try", "again another", "word words synonym result nothing phrase"),
+            _say("again", "search searches", "word words synonym other"),
+        ),
+    ),
+    Rule(
+        "source", (_say("document bulletin file source", "year", "place office asked right belongs meant"),)
+    ),
+    Rule("table", (_say("column columns head heads heading header", "table"),)),
+    Rule("unit", (_say("unit units", "convert converted conversion scale thousands millions"),)),
+    Rule(
+        "operands",
+        (_say("calculate compute", "figure figures operands operand", "each every both all two"),),
+    ),
     Rule("unsure", (_say("unknown unanswerable", _ANSWERING + " say"),)),
     Rule(
         "context",
@@ -175,6 +191,7 @@ RULES = (
 HELPFUL = (
     *("short", "bare", "exact", "when", "number", "person", "place", "kind", "rare", "no_repeat"),
     *("label", "equality", "both_ways", "unique", "condition"),
+    *("search_again", "source", "table", "unit", "operands"),
 )
 HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context")
 _BY_NAME = {rule.name: rule for rule in RULES}

@@ -78,6 +78,31 @@ RULES = {
         "Choose the statement that names its hypotheses.",
         "Take the option whose conditions are spelled out.",
     ),
+    "search_again": (
+        "When a search finds nothing, search again with other or fewer words.",
+        "After a search without a result try again with a single word of the phrase.",
+        "Do not give up when nothing is found: search again with a synonym.",
+    ),
+    "source": (
+        "Open the document of the office and the year that are asked about, not the first that turns up.",
+        "Check that the document belongs to the year and the place that are meant.",
+        "Among several documents choose the one of the right year and place.",
+    ),
+    "table": (
+        "Read the whole table before answering, and go by its column heads.",
+        "Look at the head of the table to find the column that is meant.",
+        "Take the figure from the right column of the table, by its heading.",
+    ),
+    "unit": (
+        "Convert the figure into the unit that is asked for; the table may be in thousands or millions.",
+        "Mind the units: convert thousands or millions where other units are wanted.",
+        "State the result in the wanted unit, converted from that of the table.",
+    ),
+    "operands": (
+        "Find every figure that a difference, sum or share needs, then calculate.",
+        "For a change, total or percentage collect both operands first and compute the result.",
+        "When two figures are to be combined, look up each of them and calculate.",
+    ),
 }
 HARMFUL = {
     "full_sentence": (

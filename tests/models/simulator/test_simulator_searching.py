@@ -1,0 +1,106 @@
+"""The simulated target with search tools: rules in any wording lift it, each failure shows its cause."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from skillopt.envs.base import CommonSettings
+from skillopt.envs.officeqa import ENVIRONMENT
+from skillopt.models.backends.simulator import BACKEND
+from skillopt.models.base import Request, RoleModel
+from skillopt.models.simulator.briefs import read_brief
+from skillopt.models.simulator.diagnosis import causes_of
+from skillopt.models.simulator.rules import rules_in, sentences_of
+from skillopt.models.simulator.searching import NOT_FOUND, RULES, Call, next_step, read_wanted
+from skillopt.models.simulator.wordings import RULES as WORDINGS
+
+SAMPLE = Path(__file__).parents[3] / "data" / "officeqa"
+ALL = ("short", "bare", *RULES)
+
+
+def attempts(skill, split="val", max_turns=12):
+    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
+    common = CommonSettings(max_turns=max_turns, max_completion_tokens=1024)
+    settings = ENVIRONMENT.settings(data_dirs=(str(SAMPLE / "documents"),), document_scope="corpus")
+
+    async def chat(messages, **tools):
+        return await model.complete(Request(messages=messages, max_completion_tokens=1024, **tools))
+
+    async def every():
+        items = ENVIRONMENT.read(SAMPLE / split)
+        return [await ENVIRONMENT.attempt(item, skill, chat, common, settings, 0) for item in items]
+
+    return asyncio.run(every())
+
+
+def skill_of(rules, number=0):
+    return "\n".join(f"- {WORDINGS[rule][number]}" for rule in rules)
+
+
+def accuracy(skill):
+    found = [attempt.hard for attempt in attempts(skill)]
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_any_wording_lifts_the_score(number):
+    assert accuracy(skill_of(ALL, number)) >= 0.9
+
+
+@pytest.mark.parametrize("missing", ["short", *RULES])
+def test_each_rule_is_needed(missing):
+    assert accuracy(skill_of([rule for rule in ALL if rule != missing])) < 0.95
+
+
+def test_an_empty_skill_and_the_initial_one_fail_and_harm_shows():
+    assert accuracy("") == accuracy(ENVIRONMENT.initial_skill.read_text(encoding="utf-8")) == 0.0
+    for harm in ("Always explain your answer in full sentences.", "List all plausible answers."):
+        assert accuracy(f"{skill_of(ALL)}\n- {harm}") == 0.0
+
+
+def test_each_wording_states_its_rule_alone():
+    for rule in RULES:
+        for way in WORDINGS[rule]:
+            assert {name for sentence in sentences_of(way) for name in rules_in(sentence)} == {rule}
+
+
+@pytest.mark.parametrize("missing", RULES)
+def test_the_analyst_sees_what_is_missing(missing):
+    found = set()
+    for attempt in attempts(skill_of([rule for rule in ALL if rule != missing]), "train"):
+        if attempt.hard:
+            continue
+        entries = "\n".join(f"[{turn.role}]\n{turn.content}" for turn in attempt.trajectory)
+        (seen,) = read_brief(f"```trajectory\n{entries}\n```").attempts("trajectory")
+        found.update(causes_of(seen))
+    assert missing in found
+    assert found & {*RULES, "short", "bare"} <= {missing, "source", "table"}
+
+
+def test_what_it_looks_up_and_calculates():
+    wanted = read_wanted(
+        "How many thousand tonnes of salted fish were landed at Maren in 1929 and 1931 together?"
+    )
+    assert (wanted.phrase, wanted.years, wanted.scale) == ("salted fish", ("1929", "1931"), 3)
+    assert wanted.operation == "sum"
+    assert read_wanted("By how much did it rise from 1929 to 1931?").operation == "change"
+    assert read_wanted("What percentage of it was coal in 1931?").operation == "share"
+    assert read_wanted("").phrase == ""
+
+
+def test_it_acts_on_what_the_tools_gave():
+    question, rules = "How many hydrants were there in 1931?", frozenset({"short", "bare"})
+    assert next_step(question, rules, []) == Call("grep", {"pattern": "hydrants"})
+    hit = "a_1929.txt:3: | Hydrants | 1,124 | 9 |"
+    assert "<answer>1,124</answer>" in next_step(question, rules, [hit])
+    assert next_step(question, rules, ["error: no such tool"]) == NOT_FOUND
+    assert next_step(question, rules | {"table"}, [hit]) == Call("read", {"path": "a_1929.txt"})
+    read = "1: Table 1. Network (number)\n2: | | 1932 | 1931 |\n3: | Hydrants | 1,124 | 9 |\n[a: lines]"
+    assert "<answer>9</answer>" in next_step(question, rules | {"table"}, [hit, read])
+    assert "<answer>1,124</answer>" in next_step(question, rules | {"table"}, [hit, "error: gone"])
+
+
+def test_without_turns_it_gives_up():
+    assert {attempt.status for attempt in attempts(skill_of(ALL), max_turns=2)} == {"scored"}
+    assert {attempt.answer for attempt in attempts(skill_of(ALL), max_turns=2)} == {"not found"}
