@@ -1,18 +1,20 @@
 """A simulated model for both roles: deterministic, with no network and no clock.
 
 It sees the messages of a request and nothing else. As target it is a small extractive reader that
-follows its skill; as optimizer it reads the failures in its prompt and proposes changes, most of
-them useful. What it is asked decides which of the two it is.
+follows its skill; it cannot see, but reads the words that some images carry, and it works with search
+tools. As optimizer it reads the failures in its prompt and proposes changes, most of them useful. What
+it is asked decides which of the two it is.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, Setting, ToolCall
 from skillopt.models.simulator import searching
 from skillopt.models.simulator.asked import read_task
 from skillopt.models.simulator.optimizer import call_kind, improve
+from skillopt.models.simulator.pages import words_on
 from skillopt.models.simulator.rules import rules_of
 from skillopt.models.simulator.target import answer, answer_again
 from skillopt.records import Usage
@@ -38,7 +40,9 @@ class Simulator:
         elif {tool.name for tool in request.tools} >= searching.TOOLS:
             text, calls = self._search(system, user, request)
         else:
-            text = self._read(system, user, again=any(message.role == "assistant" for message in turns))
+            pages = [words_on(image) for message in turns for image in message.images]
+            again = any(message.role == "assistant" for message in turns)
+            text = self._read(system, user, pages, again=again)
         limit = request.max_completion_tokens * _CHARS_PER_TOKEN
         said = sum(len(message.content) for message in request.messages)
         return Reply(
@@ -52,8 +56,10 @@ class Simulator:
     async def close(self) -> None:
         """Nothing is open."""
 
-    def _read(self, system: str, user: str, *, again: bool) -> str:
+    def _read(self, system: str, user: str, pages: Sequence[str], *, again: bool) -> str:
         task = read_task(system, user)
+        if pages:
+            task = task._replace(passages=tuple(pages))
         rules = self._in_force(task.skill)
         return answer_again(task, rules) if again else answer(task, rules)
 
@@ -100,5 +106,5 @@ BACKEND = BackendSpec(
             decides=True,
         ),
     ),
-    capabilities=frozenset({"simulated", "tools", "usage"}),
+    capabilities=frozenset({"simulated", "tools", "images", "usage"}),
 )

@@ -12,6 +12,7 @@ from skillopt.models.simulator.search_causes import causes_of_search, searched
 from skillopt.models.simulator.text import MONTHS, NUMBER_WORDS, content_stems, sentences, stems
 
 _LONG = 4
+_HEDGE = re.compile(r"^about\b|\bor similar\b|\bapproximately\b", re.IGNORECASE)
 DESCRIPTIONS = {
     "short": "the answer is a sentence or holds many words more than needed",
     "bare": "the right answer is there, with other words around it",
@@ -58,7 +59,7 @@ def _causes_of_reading(attempt: Attempt) -> list[str]:
         found.append("short")
     if any(_plain(answer) in _plain(attempt.said) for answer in attempt.accepted):
         found.append("bare")
-    if attempt.context and _plain(attempt.said) not in _plain(attempt.context):
+    if _reworded(attempt):
         found.append("exact")
     kind = kind_of(attempt.question)
     right = attempt.accepted[0]
@@ -77,6 +78,13 @@ def _causes_of_choice(attempt: Attempt) -> list[str]:
     right = marks_of(attempt.accepted[0])
     found = [] if re.match(r"[A-Z]\b\.", attempt.said) else ["label"]
     return found + [rule for rule in right if rule not in marks_of(attempt.said)]
+
+
+def _reworded(attempt: Attempt) -> bool:
+    """Whether an answer changes the words of its text; without that text, whether it hedges."""
+    if not attempt.context:
+        return bool(_HEDGE.search(attempt.said))
+    return _plain(attempt.said) not in _plain(attempt.context)
 
 
 def looks_like(text: str, kind: Kind) -> bool:

@@ -6,13 +6,10 @@ import json
 
 import pytest
 
-from skillopt.config.resolve import load_run
 from skillopt.envs.base import CommonSettings
 from skillopt.envs.docvqa import ENVIRONMENT, DocVQASettings
 from skillopt.envs.docvqa.scoring import anls
-from skillopt.errors import ConfigError
 from skillopt.models.base import Reply
-from skillopt.phases.plan import require_capabilities
 
 PAGE = b"\x89PNG\r\n\x1a\nbytes of a page"
 RAW = {"questionId": 7, "question": "Which date?", "answers": ["12 March 1999"], "image_path": "p/a.png"}
@@ -86,12 +83,3 @@ def test_replies(tmp_path, text, finish, status, hard, soft):
 def test_items(tmp_path, changes, message):
     found = ENVIRONMENT.check(item_of(tmp_path, **changes))
     assert message in found and bool(found) == bool(message)
-
-
-def test_a_target_that_takes_no_images_is_refused(tmp_path):
-    file = tmp_path / "pages.yaml"
-    file.write_text("env: {name: docvqa, split_mode: split_dir, split_dir: d}\nmodel: {backend: simulator}\n")
-    with pytest.raises(ConfigError, match="takes images; the backend 'simulator'"):
-        require_capabilities(load_run(file, [], {}), ENVIRONMENT)
-    images = load_run(file, ["model.target_backend=openai_compatible", "model.target=m"], {})
-    require_capabilities(images, ENVIRONMENT)
