@@ -37,6 +37,7 @@ RENAMED: Mapping[str, str] = {
     "optimizer.edit_budget": "optimizer.learning_rate",
     "optimizer.min_edit_budget": "optimizer.min_learning_rate",
     "env.seed": "train.seed",
+    "env.max_tool_turns": "env.max_turns",
     "env.sel_env_num": "evaluation.sel_env_num",
     "env.test_env_num": "evaluation.test_env_num",
     "model.codex_path": "model.codex_exec_path",
@@ -46,11 +47,15 @@ RENAMED: Mapping[str, str] = {
     "model.codex_sandbox": "model.codex_exec_sandbox",
 }
 
+_OFFLINE = "OfficeQA's target searches the documents in env.data_dirs with tools, and nothing else; remove it"
 _RESULTS = "results are written to results/<name of the run file>; remove it"
 WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
     "env.split_output_dir": ("", "the split is made in memory, and its items are in plan.json; remove it"),
     "env.out_root": ("", _RESULTS),
     "train.out_root": ("", _RESULTS),
+    "env.search_mode": ("offline", _OFFLINE),
+    "env.use_local_tools": (True, _OFFLINE),
+    "env.max_queries_per_turn": (4, _OFFLINE),
     "gradient.max_analyst_rounds": (
         None,
         "the number of analyst calls follows from gradient.minibatch_size; remove it",
