@@ -1,4 +1,4 @@
-"""Reading data files of any benchmark: JSON and JSONL, untrusted, refused with file and place."""
+"""Reading data files of any benchmark: JSON, JSONL and CSV, untrusted, refused with file and place."""
 
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
     A `.jsonl` file has one object per line. A `.json` file holds an array of objects, an object
     with such an array under `data`, or an object whose values are the entries (the key is then
-    the `id` of an entry that has none); failing that, it is read as JSONL.
+    the `id` of an entry that has none); failing that, it is read as JSONL. A `.csv` file has the
+    names of the fields in its first row; every value is text, and empty ones are left out.
 
     Raises DataError naming the file and the entry; for broken JSON, line and column.
     """
     file = _data_file(path) if path.is_dir() else path
-    text = _text(file)
-    entries = _lines(file, text) if file.suffix.lower() == ".jsonl" else _whole(file, text)
+    read = {".jsonl": _lines, ".csv": _table}.get(file.suffix.lower(), _whole)
+    entries = read(file, _text(file))
     for place, entry in entries:
         if not isinstance(entry, dict):
             raise DataError(f"{place}: expected an object, found {_kind(entry)}.{_hint(entry)}")
@@ -30,8 +31,8 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 def _data_file(folder: Path) -> Path:
     names = sorted(entry.name for entry in folder.iterdir())
-    files = [name for name in names if name.lower().endswith((".json", ".jsonl"))]
-    preferred = [name for name in files if name in {"items.json", "items.jsonl"}]
+    files = [name for name in names if name.lower().endswith((".json", ".jsonl", ".csv"))]
+    preferred = [name for name in files if name in {"items.json", "items.jsonl", "items.csv"}]
     if len(preferred) == 1:
         return folder / preferred[0]
     if len(files) == 1:
@@ -43,7 +44,7 @@ def _data_file(folder: Path) -> Path:
         )
     found = ", ".join(files) if files else "none"
     raise DataError(
-        f"{folder}: expected exactly one .json or .jsonl file, found {found}. "
+        f"{folder}: expected exactly one .json, .jsonl or .csv file, found {found}. "
         "Name the one to read items.json."
     )
 
@@ -87,6 +88,23 @@ def _lines(file: Path, text: str) -> list[tuple[str, Any]]:
                 entries.append((f"{file}, line {number}", msgspec.json.decode(line)))
             except (msgspec.DecodeError, RecursionError) as error:
                 raise DataError(_fault(file, line, number, error)) from error
+    return entries
+
+
+def _table(file: Path, text: str) -> list[tuple[str, Any]]:
+    import csv
+    import io
+
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
+    entries = []
+    try:
+        for entry in reader:
+            place = f"{file}, line {reader.line_num}"
+            if "" in entry:
+                raise DataError(f"{place}: expected {len(reader.fieldnames or ())} values, found more.")
+            entries.append((place, {name: value for name, value in entry.items() if value}))
+    except csv.Error as error:
+        raise DataError(f"{file}, entry {len(entries) + 1}: CSV that cannot be used: {error}.") from error
     return entries
 
 

@@ -80,3 +80,27 @@ def test_a_folder_of_splits_is_not_raw_data(tmp_path):
         (tmp_path / split).mkdir()
     with pytest.raises(DataError, match="split_mode: split_dir"):
         read_entries(tmp_path)
+
+
+def test_a_table_gives_texts_and_leaves_out_empty_values(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_bytes('\ufeffuid,question,files\r\nå/1,"Why, ""when""?","a.txt\nb.txt"\r\n2,x,\r\n'.encode())
+    assert read_entries(file) == [
+        (f"{file}, line 3", {"uid": "å/1", "question": 'Why, "when"?', "files": "a.txt\nb.txt"}),
+        (f"{file}, line 4", {"uid": "2", "question": "x"}),
+    ]
+    assert read_entries(tmp_path) == read_entries(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,question\n1,x,y\n", "line 2: expected 2 values, found more"),
+        ('id,question\n1,"x\n', "CSV that cannot be used"),
+        ('id,question\n1,"x"y\n', "entry 1: CSV that cannot be used"),
+    ],
+)
+def test_a_broken_table_is_refused_with_its_place(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_entries(tmp_path / "a.csv")

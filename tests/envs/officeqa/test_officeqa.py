@@ -298,6 +298,19 @@ def test_names_of_fields(tmp_path):
         ENVIRONMENT.read(file)
 
 
+def test_the_published_table(tmp_path):
+    file = tmp_path / "officeqa_full.csv"
+    head, row = (
+        "uid,question,answer,source_docs,source_files,difficulty",
+        'UID9,Why?,"1,234",,"a.txt\r\nb.txt",hard',
+    )
+    file.write_text(f"{head}\n{row}\n", encoding="utf-8", newline="")
+    (item,) = ENVIRONMENT.read(file)
+    assert (item.id, item.task_type, ENVIRONMENT.check(item)) == ("UID9", "hard", "")
+    assert item.data["answers"] == ["1,234"]
+    assert (item.data["source_files"], item.data["source_docs"]) == (["a.txt", "b.txt"], [])
+
+
 def test_what_keeps_a_run_from_starting(tmp_path, folder):
     def found(**changes):
         common = CommonSettings(max_turns=changes.pop("max_turns", 24), max_completion_tokens=1)
