@@ -187,7 +187,7 @@ def _calculated(found: list[tuple[Row, Decimal]], wanted: Wanted, rules: frozens
         totals = [cells_of(line) for line in row.table.splitlines() if line.lower().startswith("| total")]
         year = wanted.years[0] if wanted.years else ""
         whole = _figure(row, totals[-1], year, wanted, rules) if totals else first
-        return (100 * first / whole).quantize(Decimal("0.1"), ROUND_HALF_UP)
+        return (100 * first / (whole or 1)).quantize(Decimal("0.1"), ROUND_HALF_UP)
     if wanted.operation == "figure" or len(found) < 2:
         return first
     return first + found[1][1] if wanted.operation == "sum" else abs(found[1][1] - first)

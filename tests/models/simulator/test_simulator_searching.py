@@ -4,12 +4,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillopt.envs.base import CommonSettings
 from skillopt.envs.officeqa import ENVIRONMENT
 from skillopt.models.backends.simulator import BACKEND
 from skillopt.models.base import Request, RoleModel
-from skillopt.models.simulator.briefs import read_brief
+from skillopt.models.simulator.briefs import Attempt, read_brief
 from skillopt.models.simulator.diagnosis import causes_of
 from skillopt.models.simulator.rules import rules_in, sentences_of
 from skillopt.models.simulator.searching import NOT_FOUND, RULES, Call, next_step, read_wanted
@@ -104,3 +106,31 @@ def test_it_acts_on_what_the_tools_gave():
 def test_without_turns_it_gives_up():
     assert {attempt.status for attempt in attempts(skill_of(ALL), max_turns=2)} == {"scored"}
     assert {attempt.answer for attempt in attempts(skill_of(ALL), max_turns=2)} == {"not found"}
+
+
+LINES = st.sampled_from(
+    [
+        *("a_1931.txt:3: | Coal | 0 | 0 |", "x:1: |", "b:2: | a | 9 |", "error: no", "0: ", ""),
+        *("1: Table 1. Goods (thousand t)", "2: | | 1931 | 1930 |", "3: | Coal | 0 | 0 |"),
+        *("4: | Total | 0 | 0 |", "5: | x | - | 1,2,,3 |", "[a: lines 1 to 2 of 3]", "no line holds 'x'"),
+    ]
+)
+QUESTIONS = (
+    "How much coal in 1931?",
+    "What percentage was coal in 1931?",
+    "By how much from 1930 to 1931?",
+    "",
+)
+
+
+@given(
+    st.lists(st.lists(LINES, max_size=6).map("\n".join), max_size=5),
+    st.sets(st.sampled_from([*ALL, "context", "unsure", "list_all", "first_words"])),
+    st.sampled_from(QUESTIONS),
+)
+def test_no_output_of_a_tool_breaks_it(outputs, rules, question):
+    step = next_step(question, frozenset(rules), outputs)
+    assert isinstance(step, Call) or step.endswith("</answer>")
+    for said in ("", "5", "it was 4,5 in 1931"):
+        trace = "\n".join(["grep {", *outputs])
+        assert set(causes_of(Attempt(question, "", said, ("5",), trace))) <= set(ALL)
