@@ -5,11 +5,12 @@ import json
 
 import pytest
 
+from skillopt.config.resolve import load_run
 from skillopt.envs.base import CommonSettings
 from skillopt.envs.officeqa import ENVIRONMENT, OfficeQASettings
 from skillopt.envs.officeqa.corpus import open_corpus
 from skillopt.envs.officeqa.tools import MOST_CALLS, MOST_CHARS, MOST_HITS, MOST_NAMES, TOOLS, Shelf, use
-from skillopt.errors import DataError
+from skillopt.errors import ConfigError, DataError
 from skillopt.models.base import CallError, Reply, ToolCall
 
 RAW = {
@@ -340,3 +341,15 @@ def test_folder_of_transformed_documents_stands_for_its_parent(tmp_path, folder)
     (folder / "transformed").mkdir()
     (folder / "transformed" / "t.txt").write_text("text", encoding="utf-8")
     assert open_corpus((str(folder), str(folder))).names == ("t.txt",)
+
+
+def test_settings_of_the_original_project(tmp_path, folder):
+    file = tmp_path / "run.yaml"
+    own = f"name: officeqa, split_dir: d, split_mode: split_dir, data_dirs: [{folder}]"
+    file.write_text(f"env: {{{own}, max_tool_turns: 24, search_mode: offline, use_local_tools: true}}\n")
+    resolved = load_run(file, [], {})
+    assert resolved.settings.env.max_turns == 24
+    assert resolved.env_settings["data_dirs"] == [str(folder)]
+    assert "env.data_dirs" in resolved.undecisive
+    with pytest.raises(ConfigError, match=r"env\.search_mode has no effect here"):
+        load_run(file, ["env.search_mode=azure_search"], {})
