@@ -1,5 +1,6 @@
 """Items of DocVQA: a question, accepted answers, the image of a page."""
 
+import ast
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -8,6 +9,7 @@ from skillopt.errors import DataError
 from skillopt.records import Item
 
 GENERAL_TYPE = "docvqa"
+_MARKER = "document_path:"
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
 
@@ -28,16 +30,37 @@ def _item(folder: Path, place: str, entry: dict[str, Any]) -> Item:
         raise DataError(
             f"{place}: expected an `id` or `questionId` (text or a whole number), found {given!r}."
         )
-    answers = entry.get("answers", entry.get("answer", entry.get("ground_truth")))
+    question, path = _question_and_path(entry.get("question"))
     data = {
         "id": given,
-        "question": entry.get("question"),
-        "answers": [answers] if isinstance(answers, str) else answers,
-        "image_path": entry.get("image_path"),
+        "question": question,
+        "answers": _answers(entry.get("answers", entry.get("answer", entry.get("ground_truth")))),
+        "image_path": entry.get("image_path", path),
     }
     kind = entry.get("topic") or entry.get("category")
     task_type = kind if isinstance(kind, str) else GENERAL_TYPE
     return Item(id=given, data=data, task_type=task_type, folder=folder.as_posix())
+
+
+def _question_and_path(given: Any) -> tuple[Any, str | None]:
+    """Split a question from the path of the image that tables of the original project put behind it."""
+    if not isinstance(given, str) or _MARKER not in given:
+        return given, None
+    question, _, path = given.partition(_MARKER)
+    return question.strip(), path.strip()
+
+
+def _answers(given: Any) -> Any:
+    """Return answers as a list; in a table they may be a list written as text."""
+    if not isinstance(given, str):
+        return given
+    if given.lstrip().startswith("["):
+        try:
+            found = ast.literal_eval(given.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return [given]
+        return [answer.strip() if isinstance(answer, str) else answer for answer in found]
+    return [given]
 
 
 def image_file(item: Item) -> Path:

@@ -70,6 +70,32 @@ def test_replies(tmp_path, text, finish, status, hard, soft):
 
 
 @pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ("""['12 March 1999', " 12.3.99 "]""", ["12 March 1999", "12.3.99"]),
+        ('["a", "b"]', ["a", "b"]),
+        ("[unclear]", ["[unclear]"]),
+        ("[" * 5000, ["[" * 5000]),
+        ("12 March 1999", ["12 March 1999"]),
+        ([], []),
+    ],
+)
+def test_forms_of_answers(tmp_path, answers, expected):
+    assert item_of(tmp_path, answers=answers).data["answers"] == expected
+
+
+def test_table_of_the_original_project(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "a.png").write_bytes(PAGE)
+    row = """7,"Which date? document_path: p/a.png",['1999'],form"""
+    (tmp_path / "pages.csv").write_text(f"questionId,question,answer,topic\n{row}\n", encoding="utf-8")
+    (item,) = ENVIRONMENT.read(tmp_path)
+    assert (item.id, item.task_type, item.data["question"]) == ("7", "form", "Which date?")
+    assert (item.data["answers"], item.data["image_path"]) == (["1999"], "p/a.png")
+    assert ENVIRONMENT.check(item) == ""
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({}, ""),
