@@ -19,6 +19,7 @@ include: "rules/setup.smk"
 include: "rules/baseline.smk"
 include: "rules/step.smk"
 include: "rules/epoch.smk"
+include: "rules/evaluation.smk"
 include: "rules/results.smk"
 
 

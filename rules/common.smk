@@ -14,6 +14,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
+from skillopt.config.skillnames import NAME, OWN, read_words
 from skillopt.errors import SkillOptError
 from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
@@ -48,7 +49,9 @@ wildcard_constraints:
     run=r"[A-Za-z0-9][A-Za-z0-9._-]*",
     step=r"(?!0000)\d{4}",
     epoch=r"\d{2}",
-    evaluation="val/last|test/(?:initial|best|last)",
+    # ... of any skill on any split; the initial one on the selection split has a rule of its own.
+    evaluation=rf"(?!val/initial/)(?:train|val|test)/{NAME}",
+    split="train|val|test",
 
 
 def requested_runs():
@@ -63,6 +66,10 @@ def run_file_of(name):
     return shipped if shipped.exists() and not own.exists() else own
 
 
+EVALUATED_BEFORE = {
+    "test/best": ["test/initial"],
+    "test/last": ["test/initial", "test/best"],
+}
 OVERRIDES = shlex.split(str(config.get("set", "")))
 PLANNED = {}
 
@@ -178,19 +185,17 @@ def sample_width(wildcards):
 
 
 def evaluated_skill(wildcards):
-    """Return the skill file of an evaluation such as test/best."""
+    """Return the skill file of an evaluation such as test/best; nothing for test/none."""
     name = wildcards.evaluation.split("/")[1]
-    named = {"initial": "skills/skill_v0000.md", "best": "best_skill.md"}
-    return below(wildcards, named.get(name) or run_of(wildcards.run).last_skill())
+    if name not in OWN:
+        return named_skill(wildcards.run, name)
+    named = {"none": [], "initial": "skills/skill_v0000.md", "best": "best_skill.md"}
+    return below(wildcards, named.get(name, run_of(wildcards.run).last_skill()))
 
 
 def evaluated_before(wildcards):
     """Return the scores of the skills whose rows are taken over when the texts are equal."""
-    before = {
-        "test/best": ["test/initial"],
-        "test/last": ["test/initial", "test/best"],
-    }
-    names = before.get(wildcards.evaluation, [])
+    names = EVALUATED_BEFORE.get(wildcards.evaluation, [])
     return below(wildcards, [f"eval/{name}/scores.json" for name in names])
 
 

@@ -30,7 +30,7 @@ rule best_skill:
 rule evaluate_split:
     """Evaluate a skill of {wildcards.run} on a split: {wildcards.evaluation}."""
     input:
-        ready="results/{run}/preflight.json",
+        ready=ready_to_evaluate,
         skill=evaluated_skill,
         state=evaluated_state,
         same=evaluated_before,

@@ -32,9 +32,12 @@ PHASES = {
     "best_skill": "choose the skill with the highest selection score",
     "history": "write history.json and history.csv",
     "summary": "write summary.json",
+    "repeat": "an evaluation again with fresh samples: mean and spread",
+    "tabulate": "evaluated skills side by side, and compared",
 }
 TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
+    "eval": "evaluate skill files on a split and compare them; nothing is trained",
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
     "init": "start a project: configuration and sample data in a folder",

@@ -190,10 +190,19 @@ class Run:
         return ["eval/val/last/rollouts.jsonl"] if self._optimizer.may_end_unscored else []
 
     def tests(self) -> list[str]:
-        """Return the score files of the test evaluations."""
+        """Return the score files of the test evaluations, and of their repeats where there are some."""
         if not self.resolved.settings.evaluation.eval_test:
             return []
-        return [f"eval/test/{skill}/scores.json" for skill in ("initial", "best", "last")]
+        return [
+            f"eval/test/{skill}/{name}.json"
+            for skill in ("initial", "best", "last")
+            for name in ("scores", *self.repeats)
+        ]
+
+    @property
+    def repeats(self) -> tuple[str, ...]:
+        """Return the name of the file with the repeats of an evaluation, where it is done several times."""
+        return ("repeats",) if self.resolved.settings.evaluation.repeats > 1 else ()
 
 
 class _OptimizerSwitches:

@@ -7,6 +7,7 @@ from typing import Any
 from skillopt.config.activity import INERT, UPDATE_MODE, falls, rewrites
 from skillopt.config.history import History, canonical_backend
 from skillopt.config.layers import nearest
+from skillopt.config.skillnames import problems_of
 
 DEFAULT = "built-in default"
 
@@ -47,6 +48,7 @@ def combination_problems(history: History) -> list[str]:
         *_budget(view),
         *_updates(view),
         *_label(view),
+        *_skills(view),
     ]
 
 
@@ -124,3 +126,8 @@ def _label(view: View) -> Iterator[str]:
                 f"{view.origin(label)}: {label} has no effect: {own[0]} and {own[1]} are set beside it; "
                 "remove it or them"
             )
+
+
+def _skills(view: View) -> Iterator[str]:
+    key = "evaluation.skills"
+    yield from (f"{view.origin(key)}: {key}: {problem}" for problem in problems_of(view[key]))

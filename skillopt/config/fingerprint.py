@@ -90,6 +90,8 @@ PHASES: Mapping[str, tuple[str, ...]] = {
     "meta_skill": (OPTIMIZER, "env.name"),
     "best_skill": _SCORE,
     "evaluate_test": _ROLLOUT,
+    "repeat": (*_ROLLOUT, "evaluation.repeats"),
+    "tabulate": ("train.seed",),
     "summary": ("evaluation.gate_metric",),
 }
 """Phase -> the settings that decide its output.

@@ -39,6 +39,7 @@ OTHERWISE: Mapping[str, str] = {
     "evaluation.sel_env_num": "evaluate on the selection split, gate",
     "evaluation.test_env_num": "evaluation on the test split",
     "evaluation.eval_test": "evaluation on the test split, alone",
+    "evaluation.skills": "the evaluation of a skill whose file is another, and the tables",
     "env.name": "everything",
     "env.skill_init": "everything, when the skill is another",
     "env.split_mode": _ITEMS,
@@ -81,7 +82,7 @@ def reruns_backend(key: Key) -> str:
 
 def phases_of(names: tuple[str, ...]) -> str:
     """Return the phases that any of the settings decides, in the order of the table; "" for none."""
-    hidden = ("plan", "evaluate_test", "gate_slow_update", "summary")
+    hidden = ("plan", "evaluate_test", "gate_slow_update", "summary", "repeat", "tabulate")
     found = [phase for phase, keys in PHASES.items() if any(name in keys for name in names)]
     shown = [phase for phase in found if phase not in hidden] or found
     return ", ".join(shown)

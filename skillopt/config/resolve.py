@@ -61,15 +61,21 @@ def _located(resolved: Resolved, run_file: Path) -> Resolved:
     So a run of another project works from any folder (`snakemake --directory`).
     """
     project = run_file.absolute().parent.parent
-    env = resolved.settings.env
+    env, evaluation = resolved.settings.env, resolved.settings.evaluation
     paths = {"split_dir": env.split_dir, "data_path": env.data_path, "skill_init": env.skill_init}
-    elsewhere = {
-        name: str(project / path)
-        for name, path in paths.items()
-        if path and not Path(path).exists() and (project / path).exists()
-    }
-    settings = msgspec.structs.replace(resolved.settings, env=msgspec.structs.replace(env, **elsewhere))
+    settings = msgspec.structs.replace(
+        resolved.settings,
+        env=msgspec.structs.replace(env, **_found_beside(project, paths)),
+        evaluation=msgspec.structs.replace(evaluation, skills=_found_beside(project, evaluation.skills)),
+    )
     return msgspec.structs.replace(resolved, settings=settings)
+
+
+def _found_beside(project: Path, paths: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: str(project / path) if path and not Path(path).exists() and (project / path).exists() else path
+        for name, path in paths.items()
+    }
 
 
 def _report(run_file: Path, problems: Sequence[str]) -> str:

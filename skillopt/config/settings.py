@@ -112,6 +112,18 @@ class Evaluation(Section, frozen=True, kw_only=True):
     sel_env_num: Annotated[Count, _says("Items of the selection split that are used, in order; 0: all.")] = 0
     test_env_num: Annotated[Count, _says("Items of the test split that are used, in order; 0: all.")] = 0
     eval_test: Annotated[bool, _says("Evaluate the initial, best and last skill on the test split.")] = True
+    skills: Annotated[
+        dict[str, str],
+        _says(
+            "Skills of the tables in eval/, `name: file`, the first being compared with the others; "
+            "the run's own (none, initial, best, last) with a blank file."
+        ),
+    ] = {}
+    repeats: Annotated[
+        int,
+        _says("How often an evaluation in eval/ does each item, each time with fresh samples."),
+        msgspec.Meta(ge=1),
+    ] = 1
     use_semantic_density: Annotated[
         bool, _says("Add a bonus for strong words in the skill to the gate's score.")
     ] = False

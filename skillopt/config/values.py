@@ -26,12 +26,18 @@ def parse_text(text: str, kind: Any) -> Any:
         return float(text) if FLOAT.fullmatch(text) else text
     if isinstance(info, mi.CollectionType | mi.VarTupleType):
         return _parse_list(text)
+    if isinstance(info, mi.DictType):
+        return _parse_json(text)
     return text
 
 
 def _parse_list(text: str) -> Any:
     if not text.startswith("["):
         return [part.strip() for part in text.split(",")]
+    return _parse_json(text)
+
+
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
@@ -105,7 +111,7 @@ def _words(info: mi.Type) -> str:
         return f"a number{_bounds(info)}"
     if isinstance(info, mi.CollectionType | mi.VarTupleType):
         return "a list of text" if isinstance(_bare(info.item_type), mi.StrType) else "a list"
-    return "text"
+    return "names with text" if isinstance(info, mi.DictType) else "text"
 
 
 def _bounds(info: mi.IntType | mi.FloatType) -> str:

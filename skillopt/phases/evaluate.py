@@ -9,13 +9,13 @@ import msgspec
 
 from skillopt.data import canonical_split, load_splits, used
 from skillopt.decisions.scoring import interval, results_of, score
-from skillopt.errors import CorruptFile
+from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.rollout import Bench, do_items, open_bench
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score
-from skillopt.skill import sha256, visible
+from skillopt.skill import SkillDocument, sha256, visible
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,9 @@ def by_task_type(rows: Sequence[Row]) -> dict[str, SplitScore]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt evaluate`."""
     add_job_arguments(parser)
-    parser.add_argument("--skill", type=Path, required=True, help="skill to evaluate (read)")
+    parser.add_argument(
+        "--skill", type=Path, nargs="?", help="skill to evaluate; without a file: no skill (read)"
+    )
     parser.add_argument("--split", default="val", help="train, val or test")
     parser.add_argument(
         "--update",
@@ -88,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
-    skill = read_text(args.skill)
+    skill = read_skill(args.skill)
     if not has_candidate(args.update, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
@@ -96,13 +98,13 @@ def main(args: argparse.Namespace) -> None:
     bench = open_bench(job)
     items = split_items(job, bench, args.split)
     source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
-    what = f"evaluation of {args.skill.name} on {args.split}"
+    what = f"evaluation of {args.skill.name if args.skill else 'no skill'} on {args.split}"
     rows = reuse(source, items) if source else run_async(do_items(job, bench, items, visible(skill), what))
     write_jsonl(args.out, rows)
     if args.scores:
         scores = Scores(
             split=canonical_split(args.split),
-            skill=args.skill.name,
+            skill=args.skill.name if args.skill else "",
             skill_sha256=sha256(skill),
             visible_sha256=sha256(visible(skill)),
             reused_from=str(source) if source else "",
@@ -112,7 +114,19 @@ def main(args: argparse.Namespace) -> None:
         write_json(args.scores, scores)
 
 
-def has_candidate(record: Path | None, path: Path, text: str) -> bool:
+def read_skill(path: Path | None) -> str:
+    """Return a skill's text, "" without a file; raises ConfigError naming a line with broken markers."""
+    if path is None:
+        return ""
+    text = read_text(path)
+    try:
+        SkillDocument.parse(text)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return text
+
+
+def has_candidate(record: Path | None, path: Path | None, text: str) -> bool:
     """Whether the phase before made a candidate (always, when there was none).
 
     Raises CorruptFile when the candidate is not the one that its record names.

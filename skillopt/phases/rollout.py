@@ -49,8 +49,9 @@ def open_bench(job: Job) -> Bench:
 class _Talk:
     """The target bound to one item; adds up what the calls cost."""
 
-    def __init__(self, client: Client, bench: Bench, workspace: Workspace | None) -> None:
+    def __init__(self, client: Client, bench: Bench, workspace: Workspace | None, sample: int) -> None:
         self._client = client
+        self._sample = sample
         self._limit = bench.common.max_completion_tokens
         self._workspace = workspace
         self.usage = Usage()
@@ -65,6 +66,7 @@ class _Talk:
             max_completion_tokens=self._limit,
             tools=tools,
             tool_choice=tool_choice,
+            sample=self._sample,
             workspace=self._workspace,
         )
         reply = await self._client.call(request)
@@ -76,10 +78,19 @@ class _Talk:
 
 
 async def roll_out(
-    items: Sequence[Item], skill: str, bench: Bench, client: Client, *, width: int, seed: int, what: str
+    items: Sequence[Item],
+    skill: str,
+    bench: Bench,
+    client: Client,
+    *,
+    width: int,
+    seed: int,
+    what: str,
+    sample: int = 0,
 ) -> list[Row]:
     """Do every item, `width` at once; one row per item in the order of `items`.
 
+    `sample` numbers fresh draws of the same requests.
     An item's failure is a row with its status; only a dead provider ends the phase early.
     """
     gate = asyncio.Semaphore(width)
@@ -89,7 +100,7 @@ async def roll_out(
 
     async def one(item: Item) -> Row:
         async with gate:
-            row = await _row(item, told, bench, _Talk(client, bench, workspace), seed)
+            row = await _row(item, told, bench, _Talk(client, bench, workspace, sample), seed)
         progress.step(row.status, row.hard)
         return row
 
@@ -164,12 +175,15 @@ def main(args: argparse.Namespace) -> None:
     write_jsonl(args.out, run_async(do_items(job, bench, items, skill, f"rollout of step {args.step}")))
 
 
-async def do_items(job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str) -> list[Row]:
+async def do_items(
+    job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str, *, sample: int = 0
+) -> list[Row]:
     """Do items with the run's target; raises LowCoverage when too few of them get a score."""
     settings = job.resolved.settings
     async with job.client("target", width=settings.env.workers) as client:
         width = min(job.width, settings.env.workers)
-        rows = await roll_out(items, skill, bench, client, width=width, seed=settings.train.seed, what=what)
+        seed = settings.train.seed
+        rows = await roll_out(items, skill, bench, client, width=width, seed=seed, what=what, sample=sample)
     require_coverage(rows, settings.evaluation.min_coverage, what)
     return rows
 

@@ -24,6 +24,7 @@ from skillopt.records import (
     MetaSkill,
     Plan,
     Reflections,
+    Repeats,
     Row,
     Scored,
     Selected,
@@ -32,6 +33,9 @@ from skillopt.records import (
     Usage,
 )
 from skillopt.skill import sha256, visible
+
+OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
+"""What training itself evaluates; other skills may have been evaluated beside it."""
 
 Outcome = Literal["improved", "all_rejected", "none_better", "nothing_proposed"]
 
@@ -45,6 +49,7 @@ class SkillScores(msgspec.Struct, frozen=True, kw_only=True):
     selection: SplitScore | None
     test: SplitScore | None
     test_task_types: dict[str, SplitScore] = {}
+    test_repeats: Repeats | None = None
 
 
 class EpochCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,8 +133,10 @@ def _usages(
     for name, skill in skills.items():
         for split in ("val", "test"):
             scores = _scores(run, split, name, skill.sha256)
-            if scores and not scores.reused_from:
+            if scores and not scores.reused_from and f"{split}/{name}" in OWN_EVALUATIONS:
                 yield from _row_usages(run / f"eval/{split}/{name}/rollouts.jsonl", f"evaluate_{split}")
+                if split == "test" and skill.test_repeats:
+                    yield from _row_usages(run / f"eval/test/{name}/repeats.jsonl", "repeat")
 
 
 def _comparison_usages(folder: Path) -> Iterator[tuple[Role, str, Usage]]:
@@ -185,12 +192,13 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     events = read_json(run / "history.json", list[Event])
     best = read_json(run / "best_skill.json", Scored)
     last_rows = final.state.scored.get(sha256(visible(read_text(last))), "eval/val/last/rollouts.jsonl")
+    repeated = resolved.settings.evaluation.repeats > 1
     skills = {
         "initial": _skill_scores(
-            run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl"
+            run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl", repeated
         ),
-        "best": _skill_scores(run, "best", run / "best_skill.md", best.origin),
-        "last": _skill_scores(run, "last", last, last_rows),
+        "best": _skill_scores(run, "best", run / "best_skill.md", best.origin, repeated),
+        "last": _skill_scores(run, "last", last, last_rows, repeated),
     }
     return Summary(
         run=plan.run,
@@ -205,10 +213,11 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     )
 
 
-def _skill_scores(run: Path, name: str, skill: Path, rows: str) -> SkillScores:
+def _skill_scores(run: Path, name: str, skill: Path, rows: str, repeated: bool) -> SkillScores:
     text = read_text(skill)
     selection = run / rows
     scores = _scores(run, "test", name, sha256(text))
+    again = run / f"eval/test/{name}/repeats.json"
     return SkillScores(
         sha256=sha256(text),
         chars=len(text),
@@ -216,6 +225,7 @@ def _skill_scores(run: Path, name: str, skill: Path, rows: str) -> SkillScores:
         selection=split_score(read_jsonl(selection, Row)) if selection.exists() else None,
         test=scores.overall if scores else None,
         test_task_types=scores.task_types if scores else {},
+        test_repeats=read_json(again, Repeats) if scores and repeated and again.exists() else None,
     )
 
 

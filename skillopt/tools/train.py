@@ -50,19 +50,22 @@ def main(args: argparse.Namespace) -> int:
     if not args.dry_run:
         open_stale_lock(root)
         clear_failures(Path("results") / args.run)
-    code, interrupted = run_engine(workflow_command(root, args))
+    folder = f"results/{args.run}"
+    code, interrupted = run_engine(
+        engine_command(root, args, [f"{folder}/best_skill.md", f"{folder}/summary.json"], [])
+    )
     if args.dry_run:
         return code
     if interrupted:
         log.warning("interrupted: run the same command again to go on; what was paid for is kept")
         return int(ExitCode.INTERRUPTED)
-    folder = Path("results") / args.run
-    if code and not (folder / "config.json").exists():
+    results = Path("results") / args.run
+    if code and not (results / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
-    status = read_status(folder)
+    status = read_status(results)
     print(f"\n{text(status)}")
     if status.summary:
-        print(f"the trained skill: {folder / 'best_skill.md'}")
+        print(f"the trained skill: {results / 'best_skill.md'}")
     return int(ended(code, status))
 
 
@@ -116,8 +119,10 @@ def run_file(root: Path, run: str) -> Path:
     raise ConfigError(f"run {run}: expected its configuration at config/{run}.yaml, found none")
 
 
-def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
-    """Return the command line of the engine."""
+def engine_command(
+    root: Path, args: argparse.Namespace, targets: Sequence[str], config: Sequence[str]
+) -> list[str]:
+    """Return the command line of the engine; `config` holds further `key=value` of its own configuration."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
     command += ["--cores", str(args.cores), *args.snakemake]
     if args.dry_run:
@@ -125,9 +130,8 @@ def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
     elif not args.verbose:
         command += QUIET
     # The table is printed here, also when there was nothing to do.
-    command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else [])]
-    folder = f"results/{args.run}"
-    return [*command, "--", f"{folder}/best_skill.md", f"{folder}/summary.json"]
+    command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else []), *config]
+    return [*command, "--", *targets]
 
 
 def open_stale_lock(root: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.config.fingerprint import PHASES, deciding
 
-TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_test"}
+TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_test", "repeat"}
 OPTIMIZER = {"reflect", "aggregate", "select", "slow_update", "meta_skill"}
 GATES = {"gate", "gate_slow_update"}
 BASE = ("model.optimizer_backend=compat", "model.target_backend=compat")
@@ -58,7 +58,9 @@ CHANGES = [
     ("train.num_epochs=5", (), {"plan"}),
     ("env.limit=5", (), {"plan"}),
     ("evaluation.test_env_num=5", (), {"plan"}),
+    ("evaluation.repeats=3", (), {"repeat"}),
     # what decides no output
+    ('evaluation.skills={"mine": "mine.md"}', (), set()),
     ("evaluation.eval_test=false", (), set()),
     ("evaluation.min_coverage=0.5", (), set()),
     ("env.workers=3", (), set()),

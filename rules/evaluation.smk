@@ -1,0 +1,117 @@
+"""Skills on splits, with or without training: repeats, and skills side by side.
+
+INPUT   results/<run>/eval/<split>/<skill>/rollouts.jsonl, scores.json (rule evaluate_split)
+OUTPUT  results/<run>/eval/<split>/<skill>/repeats.jsonl, repeats.json
+        results/<run>/eval/<split>/table.{txt,json,csv}, item_scores.csv, comparison.json
+
+A <skill> is none, initial, best, last, or one that `evaluation.skills` or `--config skills="name=file ..."`
+names. A skill that has a file needs nothing of the training.
+"""
+
+
+AD_HOC = read_words(shlex.split(str(config.get("skills", ""))))
+
+
+def skills_of(name):
+    """Return the skills of a run's tables: those that the command names, else those of its configuration."""
+    return AD_HOC or run_of(name).resolved.settings.evaluation.skills
+
+
+def named_skill(name, skill):
+    """Return the file of a skill that has one."""
+    known = run_of(name).resolved.settings.evaluation.skills | AD_HOC
+    if not known.get(skill):
+        raise WorkflowError(
+            f"run {name}: skill {skill!r}: expected one of {', '.join(dict.fromkeys([*OWN, *known]))}. Name "
+            f"its file in evaluation.skills, or run skillopt eval {name} --skill {skill}=FILE"
+        )
+    if not Path(known[skill]).is_file():
+        raise WorkflowError(
+            f"run {name}: skill {skill}: expected a file at {known[skill]}, found none"
+        )
+    return nearby(Path(known[skill]).absolute())
+
+
+def ready_to_evaluate(wildcards):
+    """Return the preflight of both models for what belongs to training; others call the target only."""
+    own = wildcards.evaluation in ("val/last", "test/initial", *EVALUATED_BEFORE)
+    return below(wildcards, "preflight.json" if own else [])
+
+
+def repeated_before(wildcards):
+    """Return the repeats of the skills whose rows are taken over when the texts are equal."""
+    names = EVALUATED_BEFORE.get(wildcards.evaluation, [])
+    return below(wildcards, [f"eval/{name}/repeats.json" for name in names])
+
+
+def tabulated(file):
+    """Return an input function: a file of each skill of a table."""
+
+    def files(wildcards):
+        names = list(skills_of(wildcards.run))
+        if not names:
+            raise WorkflowError(
+                f"run {wildcards.run}: expected skills to tabulate, found none: name them in "
+                f"evaluation.skills, or run skillopt eval {wildcards.run} --skill FILE ..."
+            )
+        folder = f"eval/{wildcards.split}"
+        return below(wildcards, [f"{folder}/{name}/{file}" for name in names])
+
+    return files
+
+
+def tabulated_repeats(wildcards):
+    """Return the repeats of each skill of a table; none where each item is done once."""
+    repeats = run_of(wildcards.run).repeats
+    return tabulated("repeats.json")(wildcards) if repeats else []
+
+
+rule repeat:
+    """Do {wildcards.evaluation} of {wildcards.run} again with fresh samples."""
+    input:
+        skill=evaluated_skill,
+        rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
+        same=repeated_before,
+        prompts=target_prompts,
+    output:
+        rows="results/{run}/eval/{evaluation}/repeats.jsonl",
+        scores="results/{run}/eval/{evaluation}/repeats.json",
+    log:
+        "results/{run}/logs/eval/{evaluation}/repeat.log",
+    wildcard_constraints:
+        evaluation=rf"(?:train|val|test)/{NAME}",
+    resources:
+        api_calls=width("env.workers"),
+    params:
+        settings=deciding("repeat"),
+        batch=evaluated_items,
+        split=lambda wildcards: wildcards.evaluation.split("/")[0],
+    shell:
+        "skillopt repeat --config results/{wildcards.run}/config.json --skill {input.skill:q}"
+        " --split {params.split} --rows {input.rows:q} --same {input.same:q}"
+        " --label {wildcards.evaluation} --width {resources.api_calls}"
+        " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"
+
+
+rule tabulate:
+    """Put evaluated skills of {wildcards.run} side by side: {wildcards.split} split."""
+    input:
+        scores=tabulated("scores.json"),
+        rows=tabulated("rollouts.jsonl"),
+        repeats=tabulated_repeats,
+    output:
+        text="results/{run}/eval/{split}/table.txt",
+        table="results/{run}/eval/{split}/table.json",
+        csv="results/{run}/eval/{split}/table.csv",
+        item_csv="results/{run}/eval/{split}/item_scores.csv",
+        comparison="results/{run}/eval/{split}/comparison.json",
+    log:
+        "results/{run}/logs/eval/{split}.log",
+    localrule: True
+    params:
+        settings=deciding("tabulate"),
+    shell:
+        "skillopt tabulate --config results/{wildcards.run}/config.json --split {wildcards.split}"
+        " --scores {input.scores:q} --repeats {input.repeats:q} --table {output.table:q}"
+        " --csv {output.csv:q} --text {output.text:q} --item-csv {output.item_csv:q}"
+        " --comparison {output.comparison:q} --log {log:q}"

@@ -1,0 +1,88 @@
+"""Evaluate skill files on splits of a run's data and compare them; nothing is trained.
+
+A skill is a file (its stem is its name), `name=file`, or one of the run's own: none (no skill at all),
+initial, best, last. The first skill is the one that the others are compared with. Replies that were
+paid for, in training too, are not asked for again.
+"""
+
+import argparse
+import logging
+import os
+import shlex
+from pathlib import Path
+
+from skillopt.config.resolve import load_run
+from skillopt.config.skillnames import read_words
+from skillopt.data import SPLITS, canonical_split
+from skillopt.errors import ConfigError, ExitCode
+from skillopt.files import read_text
+from skillopt.phases.plan import plan_run
+from skillopt.tools.status import read_status
+from skillopt.tools.train import (
+    clear_failures,
+    engine_command,
+    open_stale_lock,
+    run_engine,
+    run_file,
+)
+from skillopt.tools.workflow import workflow_root
+
+log = logging.getLogger(__name__)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt eval`."""
+    parser.add_argument("run", help="name of a run: config/<run>.yaml names benchmark, data and target")
+    parser.add_argument(
+        "--skill",
+        nargs="+",
+        default=[],
+        metavar="SKILL",
+        help="FILE, NAME=FILE, none, initial, best or last; default: those of evaluation.skills (read)",
+    )
+    parser.add_argument("--split", nargs="+", default=["test"], help=f"{', '.join(SPLITS)}; default: test")
+    parser.add_argument("--repeats", type=int, help="how often each item is done (evaluation.repeats)")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
+    parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
+    parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, run nothing")
+    parser.add_argument("snakemake", nargs="*", help="after --, further arguments for snakemake")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the workflow up to the tables and print them."""
+    root = workflow_root()
+    splits = list(dict.fromkeys(canonical_split(name) for name in args.split))
+    if args.repeats is not None:
+        args.set = [*args.set, f"evaluation.repeats={args.repeats}"]
+    resolved = load_run(run_file(root, args.run), args.set, os.environ)
+    named = read_words(args.skill)
+    skills = named or resolved.settings.evaluation.skills
+    _require_files(skills)
+    plan_run(args.run, resolved)
+    tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
+    words = shlex.join(f"{name}={path}" for name, path in named.items())
+    command = engine_command(root, args, [str(path) for path in tables], [f"skills={words}"] if words else [])
+    if not args.dry_run:
+        open_stale_lock(root)
+        clear_failures(Path("results") / args.run)
+    code, interrupted = run_engine(command)
+    if interrupted:
+        log.warning("interrupted: run the same command again to go on; what was paid for is kept")
+        return int(ExitCode.INTERRUPTED)
+    if code and (Path("results") / args.run / "config.json").exists():
+        failures = read_status(Path("results") / args.run).failures
+        return int(failures[0].code if failures else ExitCode.UNEXPECTED)
+    if code:
+        return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
+    for path in tables if not args.dry_run else []:
+        print(f"\n{read_text(path)}rows, scores and comparison: {path.parent}")
+    return int(ExitCode.OK)
+
+
+def _require_files(skills: dict[str, str]) -> None:
+    if not skills:
+        raise ConfigError("expected skills to evaluate, found none: give --skill or set evaluation.skills")
+    for name, path in skills.items():
+        if path and not Path(path).is_file():
+            raise ConfigError(f"skill {name}: expected a file at {path}, found none")
