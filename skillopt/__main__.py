@@ -41,6 +41,7 @@ TOOLS = {
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
     "init": "start a project: configuration and sample data in a folder",
+    "new-benchmark": "start a benchmark of your own: package, configuration, sample",
 }
 
 
@@ -52,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = arguments[0] if arguments else ""
     if name not in PHASES and name not in TOOLS:
         return _help(arguments)
-    module = importlib.import_module(f"skillopt.{'phases' if name in PHASES else 'tools'}.{name}")
+    package = "phases" if name in PHASES else "tools"
+    module = importlib.import_module(f"skillopt.{package}.{name.replace('-', '_')}")
     parser = argparse.ArgumentParser(prog=f"skillopt {name}", description=module.__doc__)
     parser.add_argument("--log", type=Path, help="file for the full log (written)")
     module.add_arguments(parser)

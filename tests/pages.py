@@ -1,6 +1,8 @@
 """The Markdown pages of the repository, and what stands in their code blocks."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -35,3 +37,10 @@ def code(page):
     parts = re.findall(r"```.*?```", text, re.DOTALL)
     rest = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     return "\n".join([*parts, *re.findall(r"`([^`]+)`", rest)])
+
+
+def environment(copy):
+    """Return an environment whose `skillopt` and `snakemake` are this interpreter's, on the copy."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {key: os.environ[key] for key in ("HOME", "TMPDIR", "LANG") if key in os.environ}
+    return {**kept, "PATH": path, "PYTHONPATH": str(copy)}

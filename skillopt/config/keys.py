@@ -1,6 +1,6 @@
 """The keys that a run file may have: of all runs, of one benchmark, of one backend."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
@@ -63,8 +63,8 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
         return self.backends[wanted]() if wanted in self.backends else None
 
 
-def installed() -> Catalog:
-    """Return what is installed with the package."""
+def installed(own: Sequence[str] = ()) -> Catalog:
+    """Return what is installed with the package, and a project's `own` benchmarks."""
     from skillopt.envs.registry import environment, environment_names
     from skillopt.models.registry import aliases, backend_names, backend_spec
 
@@ -76,7 +76,7 @@ def installed() -> Catalog:
 
     return Catalog(
         backends={name: backend(name) for name in backend_names()},
-        environments={name: settings(name) for name in environment_names()},
+        environments={name: settings(name) for name in [*environment_names(), *own]},
         aliases=aliases,
     )
 

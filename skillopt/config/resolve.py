@@ -21,6 +21,7 @@ from skillopt.config.roles import (
     unused_settings,
 )
 from skillopt.config.settings import Settings
+from skillopt.envs.registry import own_names
 from skillopt.errors import ConfigError
 from skillopt.models.base import Role, RoleModel
 
@@ -32,7 +33,7 @@ def load_run(
 
     `overrides` are texts `section.key=value`. Raises ConfigError naming every problem, one a line.
     """
-    catalog = catalog or installed()
+    catalog = catalog or installed(own_names())
     problems: list[str] = []
     files = file_layers(run_file, problems)
     command_line = override_layer(overrides, problems)

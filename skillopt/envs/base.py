@@ -50,7 +50,12 @@ class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Environment(Protocol):
-    """What a module in `skillopt/envs/` declares as `ENVIRONMENT`."""
+    """What a package in `skillopt/envs/`, or in the folder `envs/` of a project, declares as `ENVIRONMENT`.
+
+    Two further attributes may be declared: `needs`, capabilities that the target's backend must have,
+    and `requirements`, packages (by the name they are imported with) that must be installed. Such a
+    package is imported where it is used, not when the benchmark is.
+    """
 
     name: str
     settings: type[EnvSettings]

@@ -8,7 +8,7 @@ import msgspec
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.data import Splits, content_digest, load_splits, used, with_file_digests
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
-from skillopt.envs.registry import environment
+from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
 from skillopt.files import write_json
 from skillopt.models.registry import backend_spec
@@ -20,6 +20,7 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     """Read the data and plan a run; raises ConfigError or DataError before anything is paid for."""
     settings = resolved.settings
     bench = environment(settings.env.name)
+    require_packages(bench)
     require_capabilities(resolved, bench)
     require_no_obstacles(resolved, bench)
     splits = load_splits(resolved, bench)

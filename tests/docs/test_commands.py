@@ -1,24 +1,15 @@
 """The shell blocks of the pages run as they stand, in a copy of the repository."""
 
-import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT, blocks, name
+from pages import PAGES, ROOT, blocks, environment, name
 
 LEFT_OUT = shutil.ignore_patterns(
     "results", ".git", ".venv", ".snakemake", "dist", "build", "__pycache__", ".*_cache", ".hypothesis"
 )
-
-
-def environment(copy):
-    """Return an environment whose `skillopt` and `snakemake` are this interpreter's, on the copy."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {key: os.environ[key] for key in ("HOME", "TMPDIR", "LANG") if key in os.environ}
-    return {**kept, "PATH": path, "PYTHONPATH": str(copy)}
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_relative_links_lead_somewhere(page):
 
 @each_page
 def test_commands_exist(page):
-    commands = re.findall(r"(?<![-/\w])(?<!from )skillopt ([a-z_]+)", code(page))
+    commands = re.findall(r"(?<![-/\w])(?<!from )skillopt ([a-z_-]+)", code(page))
     assert set(commands) <= {*PHASES, *TOOLS}
 
 
