@@ -20,6 +20,8 @@ from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
+from skillopt.sources.benchmarks import SOURCES
+from skillopt.tools.materialise import MANIFESTS, missing_manifest
 from skillopt.tools.workflow import workflow_root
 
 # The engine builds its graph recursively: about three frames for each chained job.

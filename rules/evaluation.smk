@@ -8,7 +8,6 @@ A <skill> is none, initial, best, last, or one that `evaluation.skills` or `--co
 names. A skill that has a file needs nothing of the training.
 """
 
-
 AD_HOC = read_words(shlex.split(str(config.get("skills", ""))))
 
 

@@ -41,6 +41,7 @@ TOOLS = {
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
     "init": "start a project: configuration and sample data in a folder",
+    "materialise": "fetch the real data of a published benchmark by its split manifest",
     "new-benchmark": "start a benchmark of your own: package, configuration, sample",
 }
 

@@ -31,6 +31,8 @@ ALIASES: dict[str, SplitName] = {
     "test": "test",
     "valid_unseen": "test",
 }
+PAPER = Path("data/paper")
+"""Where `skillopt materialise` puts the data of published benchmarks, a folder each."""
 _LISTED = 5
 
 
@@ -153,11 +155,15 @@ def _read_folders(settings: Env, environment: Environment) -> Splits:
     folder = Path(settings.split_dir)
     if not settings.split_dir or not folder.is_dir():
         raise DataError(
-            f"env.split_dir: expected a folder with {', '.join(SPLITS)}, found none at {settings.split_dir!r}"
+            f"env.split_dir: expected a folder with {', '.join(SPLITS)}, found none at "
+            f"{settings.split_dir!r}.{_how_to_fetch(folder)}"
         )
     missing = [name for name in SPLITS if not (folder / name).is_dir()]
     if missing:
-        raise DataError(f"{folder}: expected the folders {', '.join(SPLITS)}; {', '.join(missing)} missing")
+        raise DataError(
+            f"{folder}: expected the folders {', '.join(SPLITS)}; {', '.join(missing)} missing."
+            f"{_how_to_fetch(folder)}"
+        )
     reads = {name: _read(folder / name, environment) for name in SPLITS}
     for name, found in reads.items():
         if not found.items:
@@ -169,6 +175,12 @@ def _read_folders(settings: Env, environment: Environment) -> Splits:
         test=reads["test"].items,
         sources={name: str(found.path) for name, found in reads.items()},
     )
+
+
+def _how_to_fetch(folder: Path) -> str:
+    if folder.parent != PAPER:
+        return ""
+    return f" It is fetched, once and with a network, by: skillopt materialise {folder.name}"
 
 
 def _read_and_draw(settings: Env, environment: Environment) -> Splits:
@@ -239,6 +251,11 @@ def _read(path: Path, environment: Environment) -> _Read:
         more = f" ({len(problems) - 1} more entries cannot be used either)" if problems[1:] else ""
         raise DataError(f"{found.place(index)}: {problem}{more}")
     return found
+
+
+def require_usable(path: Path, environment: Environment) -> None:
+    """Raise DataError when the benchmark cannot use an item of a data file or split folder."""
+    _read(path, environment)
 
 
 def _check_unique(reads: list[_Read]) -> None:

@@ -95,7 +95,8 @@ def problem(item: Item) -> str:
     if question is None and "choices" not in item.data:
         return (
             "has an id but no question and no choices: this is a manifest of ids. It has to be "
-            "materialised: replace each id by the whole item from the data set that it names."
+            "materialised, each id replaced by its whole item: "
+            "skillopt materialise livemathematicianbench --manifest FOLDER"
         )
     if not isinstance(question, str) or not question.strip():
         return f"expected a text in `question` that is not blank, found {question!r}"
