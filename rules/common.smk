@@ -14,7 +14,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from skillopt.config.resolve import load_run
-from skillopt.config.skillnames import NAME, OWN, read_words
+from skillopt.config.skillnames import NAME, OWN, problems_of
 from skillopt.errors import SkillOptError
 from skillopt.files import as_json, read_json, write_json
 from skillopt.phases.plan import plan_run
@@ -197,8 +197,9 @@ def evaluated_skill(wildcards):
 
 def evaluated_before(wildcards):
     """Return the scores of the skills whose rows are taken over when the texts are equal."""
-    names = EVALUATED_BEFORE.get(wildcards.evaluation, [])
-    return below(wildcards, [f"eval/{name}/scores.json" for name in names])
+    return below(
+        wildcards, [f"eval/{name}/scores.json" for name in same_before(wildcards)]
+    )
 
 
 def evaluated_state(wildcards):

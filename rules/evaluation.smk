@@ -4,11 +4,13 @@ INPUT   results/<run>/eval/<split>/<skill>/rollouts.jsonl, scores.json (rule eva
 OUTPUT  results/<run>/eval/<split>/<skill>/repeats.jsonl, repeats.json
         results/<run>/eval/<split>/table.{txt,json,csv}, item_scores.csv, comparison.json
 
-A <skill> is none, initial, best, last, or one that `evaluation.skills` or `--config skills="name=file ..."`
+A <skill> is none, initial, best, last, or one that `evaluation.skills` or `--config skills='{name: file}'`
 names. A skill that has a file needs nothing of the training.
 """
 
-AD_HOC = read_words(shlex.split(str(config.get("skills", ""))))
+AD_HOC = config.get("skills", {})
+if problems := problems_of(AD_HOC):
+    raise WorkflowError("--config skills: " + "; ".join(problems))
 
 
 def skills_of(name):
@@ -28,7 +30,26 @@ def named_skill(name, skill):
         raise WorkflowError(
             f"run {name}: skill {skill}: expected a file at {known[skill]}, found none"
         )
-    return nearby(Path(known[skill]).absolute())
+    file = nearby(Path(known[skill]).absolute())
+    # A result of a run is taken as it lies there: whether it is up to date is not asked.
+    return os.path.abspath(file) if file.startswith("results/") else file
+
+
+def twin_of(name, skill):
+    """Return the first of the tabulated skills when its file says the same, so that it is done once."""
+    files = {other: path for other, path in skills_of(name).items() if path}
+    if skill not in files or not all(Path(path).is_file() for path in files.values()):
+        return []
+    text = Path(files[skill]).read_bytes()
+    first = next(other for other in files if Path(files[other]).read_bytes() == text)
+    return [first] if first != skill else []
+
+
+def same_before(wildcards):
+    """Return the evaluations whose rows are taken over when the texts are equal."""
+    split, skill = wildcards.evaluation.split("/")
+    twins = [f"{split}/{twin}" for twin in twin_of(wildcards.run, skill)]
+    return EVALUATED_BEFORE.get(wildcards.evaluation, twins)
 
 
 def ready_to_evaluate(wildcards):
@@ -39,8 +60,9 @@ def ready_to_evaluate(wildcards):
 
 def repeated_before(wildcards):
     """Return the repeats of the skills whose rows are taken over when the texts are equal."""
-    names = EVALUATED_BEFORE.get(wildcards.evaluation, [])
-    return below(wildcards, [f"eval/{name}/repeats.json" for name in names])
+    return below(
+        wildcards, [f"eval/{name}/repeats.json" for name in same_before(wildcards)]
+    )
 
 
 def tabulated(file):

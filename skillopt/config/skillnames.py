@@ -1,8 +1,9 @@
 """Names of evaluated skills: the run's own, and those that have a file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from skillopt.errors import ConfigError
 
@@ -11,8 +12,10 @@ OWN = ("none", "initial", "best", "last")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
-def problems_of(skills: Mapping[str, str]) -> list[str]:
+def problems_of(skills: Any) -> list[str]:
     """Say what is wrong with names and files of skills; whether the files are there is not looked at."""
+    if not isinstance(skills, dict) or not all(isinstance(path, str) for path in skills.values()):
+        return [f"expected names with files, {{name: file}}, found {skills!r}"]
     found = []
     for name, path in skills.items():
         if not re.fullmatch(NAME, name):

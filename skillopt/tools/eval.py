@@ -6,9 +6,9 @@ paid for, in training too, are not asked for again.
 """
 
 import argparse
+import json
 import logging
 import os
-import shlex
 from pathlib import Path
 
 from skillopt.config.resolve import load_run
@@ -61,8 +61,8 @@ def main(args: argparse.Namespace) -> int:
     _require_files(skills)
     plan_run(args.run, resolved)
     tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
-    words = shlex.join(f"{name}={path}" for name, path in named.items())
-    command = engine_command(root, args, [str(path) for path in tables], [f"skills={words}"] if words else [])
+    given = [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
+    command = engine_command(root, args, [str(path) for path in tables], given)
     if not args.dry_run:
         open_stale_lock(root)
         clear_failures(Path("results") / args.run)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from endpoint import Answer
 from loop import KEYS, kind_of, model
-from project import Job
+from project import Job, jobs_in
 from project import Project as Checkout
 
 from skillopt.envs.searchqa import ENVIRONMENT
@@ -28,8 +28,8 @@ def evaluate(project, *arguments):
 def test_files_are_evaluated_without_training_and_training_pays_for_nothing_again(project, server):
     project.configure(train__num_epochs=1)
     shutil.copy(ENVIRONMENT.initial_skill, project.folder / "start.md")
-    (project.folder / "one.md").write_text(RULES)
-    command = ("--skill", "none", "start.md", "rule=one.md", "--split", "valid_unseen", "val")
+    (project.folder / "my rule.md").write_text(RULES)
+    command = ("--skill", "none", "start.md", "rule=my rule.md", "--split", "valid_unseen", "val")
     done = evaluate(project, *command)
     assert done.code == 0, done.text
     assert Counter(map(kind_of, server.calls)) == {"target": 24}
@@ -170,6 +170,31 @@ def test_the_summary_has_the_spread_and_only_what_training_did(checkout):
         "mine",
         "best",
     ]
+
+
+def test_a_result_that_is_named_as_a_file_is_taken_as_it_is(checkout):
+    result = checkout.folder / "results/other/best_skill.md"
+    result.parent.mkdir(parents=True)
+    result.write_text(RULES)
+    options = ("--config", f"skills={{other: {result.relative_to(checkout.folder)}}}", "--dry-run")
+    done = checkout.snakemake(*options, "--", "results/one/eval/test/other/scores.json")
+    assert jobs_in(done.stdout) == {Job("one", "evaluate_split", "test/other")}
+
+
+def test_files_that_say_the_same_are_evaluated_one_after_the_other(checkout):
+    shutil.copy(checkout.folder / "mine.md", checkout.folder / "my copy.md")
+    checkout.snakemake(
+        "--quiet",
+        "all",
+        "--config",
+        "skills={mine: mine.md, copy: my copy.md}",
+        "--",
+        "results/one/eval/train/table.txt",
+    )
+    scores = json.loads((checkout.folder / "results/one/eval/train/copy/scores.json").read_text())
+    assert scores["reused_from"] == "results/one/eval/train/mine/rollouts.jsonl"
+    table = (checkout.folder / "results/one/eval/train/table.txt").read_text()
+    assert "copy against mine: 0 improved, 0 regressed of 8 (McNemar, exact, p = 1)" in table
 
 
 def test_an_unknown_skill_is_named_with_the_known_ones(checkout):

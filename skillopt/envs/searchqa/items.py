@@ -34,7 +34,8 @@ def problem(item: Item) -> str:
     if not any(name in item.data for name in _FIELDS):
         return (
             "has an id but no question, context or answers: this is a manifest of ids. It has to be "
-            "materialised, each id replaced by its whole item: skillopt materialise searchqa --manifest FOLDER"
+            "materialised, each id replaced by its whole item: "
+            "skillopt materialise searchqa --manifest FOLDER"
         )
     for name in ("question", "context"):
         if not _is_text(item.data.get(name)):
