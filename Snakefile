@@ -15,6 +15,7 @@ container: "docker://skillopt/skillopt:0.1.0"
 
 
 include: "rules/common.smk"
+include: "rules/common_evaluation.smk"
 include: "rules/data.smk"
 include: "rules/setup.smk"
 include: "rules/baseline.smk"

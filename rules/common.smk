@@ -222,3 +222,22 @@ def print_tables():
         path = Path("results", name, "summary.json")
         if path.exists():
             print(f"\n{table(read_json(path, Summary))}")
+
+
+def manifest_folder(wildcards):
+    """Return the folder of a benchmark's split manifest."""
+    manifest = SOURCES[wildcards.benchmark].manifest
+    return str(Path(config.get("manifests", MANIFESTS), manifest))
+
+
+def manifest_files(wildcards):
+    """Return the files of a benchmark's split manifest."""
+    folder = Path(manifest_folder(wildcards))
+    if not folder.is_dir():
+        raise WorkflowError(missing_manifest(wildcards.benchmark, folder))
+    return [str(folder / split / "items.json") for split in ("train", "val", "test")]
+
+
+def local_source():
+    """Return the option that names a folder with the files of a data set, where the command has one."""
+    return ["--source", str(config["source"])] if "source" in config else []

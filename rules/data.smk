@@ -7,25 +7,6 @@ OUTPUT  data/paper/<benchmark>/{train,val,test}/items.json, split_manifest.json
 Not part of a run's DAG, whose size follows from the data: fetched once, before a run is planned.
 """
 
-# No param: where the same files are read from decides nothing.
-LOCAL_SOURCE = (
-    f"--source {shlex.quote(str(config['source']))}" if "source" in config else ""
-)
-
-
-def manifest_folder(wildcards):
-    """Return the folder of a benchmark's split manifest."""
-    manifest = SOURCES[wildcards.benchmark].manifest
-    return str(Path(config.get("manifests", MANIFESTS), manifest))
-
-
-def manifest_files(wildcards):
-    """Return the files of a benchmark's split manifest."""
-    folder = Path(manifest_folder(wildcards))
-    if not folder.is_dir():
-        raise WorkflowError(missing_manifest(wildcards.benchmark, folder))
-    return [str(folder / split / "items.json") for split in ("train", "val", "test")]
-
 
 rule materialise:
     """Fetch the items of {wildcards.benchmark} that its split manifest names."""
@@ -43,6 +24,8 @@ rule materialise:
     localrule: True
     params:
         manifest=manifest_folder,
+        # Of `input` so that it is not tracked: where the same files are read from decides nothing.
+        source=lambda wildcards, input: local_source(),
     shell:
-        "skillopt materialise {wildcards.benchmark} --manifest {params.manifest:q} {LOCAL_SOURCE}"
+        "skillopt materialise {wildcards.benchmark} --manifest {params.manifest:q} {params.source:q}"
         " --out data/paper/{wildcards.benchmark} --log {log:q}"

@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
-    skill = read_skill(args.skill)
+    skill = read_text(args.skill) if args.update else read_skill(args.skill)
     if not has_candidate(args.update, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
