@@ -22,9 +22,9 @@ def named_skill(name, skill):
         raise WorkflowError(
             f"run {name}: skill {skill}: expected a file at {known[skill]}, found none"
         )
-    file = nearby(Path(known[skill]).absolute())
+    file = os.path.relpath(known[skill])
     # A result of a run is taken as it lies there: whether it is up to date is not asked.
-    return os.path.abspath(file) if file.startswith("results/") else file
+    return os.path.abspath(file) if file.startswith(("results/", "..")) else file
 
 
 def twin_of(name, skill):

@@ -15,7 +15,6 @@ rule repeat:
         skill=evaluated_skill,
         rows="results/{run}/eval/{evaluation}/rollouts.jsonl",
         same=repeated_before,
-        prompts=target_prompts,
     output:
         rows="results/{run}/eval/{evaluation}/repeats.jsonl",
         scores="results/{run}/eval/{evaluation}/repeats.json",
@@ -27,6 +26,7 @@ rule repeat:
         api_calls=width("env.workers"),
     params:
         settings=deciding("repeat"),
+        prompts=prompts("evaluate"),
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
