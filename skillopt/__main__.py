@@ -32,6 +32,7 @@ PHASES = {
     "best_skill": "choose the skill with the highest selection score",
     "history": "write history.json and history.csv",
     "summary": "write summary.json",
+    "report": "write report.html and its figures, of an unfinished run too",
 }
 TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
