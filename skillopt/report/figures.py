@@ -175,9 +175,10 @@ def _in_words(
 ) -> str:
     if not current or current[0] is None or best[-1] is None:
         return "No score yet."
-    counts = [f"{fates.count(kind)} {MARKS[kind][0]}" for kind in MARKS if kind in fates]
+    names = {"accepted": "accepted", "rejected": "rejected", "forced": "taken without the gate"}
+    counts = [f"{fates.count(kind)} {name}" for kind, name in names.items() if kind in fates]
     told = f"The {metric} score on the selection split began at {current[0]:.3f}; the best is {best[-1]:.3f}."
-    return f"{told} {', '.join(counts)}." if counts else told
+    return f"{told} Candidates: {', '.join(counts)}." if counts else told
 
 
 def scores(run: str, skills: Sequence[SkillScores]) -> Figure:

@@ -79,7 +79,7 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
                 Tile(
                     name=f"{split}, hard",
                     value=f"{after.score.hard:.3f}",
-                    note=f"from {before.score.hard:.3f}; 95%: {low:.2f} to {high:.2f}; n = {after.score.n}",
+                    note=f"from {before.score.hard:.3f}; 95%: {low:.2f} to {high:.2f}; n\u00a0=\u00a0{after.score.n}",
                 )
             )
     fates = [fate(decision) for decision in record.done]

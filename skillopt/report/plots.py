@@ -20,7 +20,7 @@ from skillopt.report.chart import (
 )
 
 WIDTH = 860.0
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 14.0, 20.0, 44.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 14.0, 34.0, 44.0
 ROW = 26.0
 
 
