@@ -214,3 +214,29 @@ def print_tables():
         path = Path("results", name, "summary.json")
         if path.exists():
             print(f"\n{table(read_json(path, Summary))}")
+
+
+def in_report(path, caption, title, form="page"):
+    """Return an output of a run that `snakemake --report` shows, with its caption."""
+    return report(
+        f"results/{{run}}/{path}",
+        caption=f"../workflow/report/{caption}.rst",
+        category="{run}",
+        labels={"result": title, "form": form},
+    )
+
+
+def figures():
+    """Return the figures of a run and their data, as outputs."""
+    titles = {
+        "learning": "Learning curve",
+        "scores": "Scores",
+        "task_types": "Scores by task type",
+        "patterns": "Failure patterns",
+        "usage": "Calls and tokens",
+    }
+    return {
+        f"{name}_{kind}": in_report(f"figures/{name}.{kind}", name, title, form)
+        for name, title in titles.items()
+        for kind, form in (("svg", "picture"), ("csv", "data"))
+    }

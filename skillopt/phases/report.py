@@ -1,12 +1,15 @@
 """The report of a run: one page that opens offline, and its figures with their data. Unfinished runs too."""
 
 import argparse
+import logging
 from pathlib import Path
 
 from skillopt.files import write_text
 from skillopt.report.figures import figures_of, write_figures
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
+
+log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,4 +26,4 @@ def main(args: argparse.Namespace) -> None:
     figures = figures_of(record)
     write_figures(args.figures or out.parent / "figures", figures)
     write_text(out, render_report(record, figures))
-    print(f"{out}: written; open it in a browser")
+    log.info("the report is in %s", out)

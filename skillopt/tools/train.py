@@ -1,6 +1,6 @@
 """Run the workflow for one run: typed overrides, a stale lock opened, an exit code that says how it ended.
 
-The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile,
+The same as `snakemake results/<run>/best_skill.md results/<run>/report.html` with the shipped Snakefile,
 with the lines of the phases only, and the score table at the end also when there was nothing to do.
 """
 
@@ -63,6 +63,7 @@ def main(args: argparse.Namespace) -> int:
     print(f"\n{text(status)}")
     if status.summary:
         print(f"the trained skill: {folder / 'best_skill.md'}")
+        print(f"the report: {folder / 'report.html'}")
     return int(ended(code, status))
 
 
@@ -127,7 +128,7 @@ def workflow_command(root: Path, args: argparse.Namespace) -> list[str]:
     # The table is printed here, also when there was nothing to do.
     command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else [])]
     folder = f"results/{args.run}"
-    return [*command, "--", f"{folder}/best_skill.md", f"{folder}/summary.json"]
+    return [*command, "--", f"{folder}/best_skill.md", f"{folder}/report.html"]
 
 
 def open_stale_lock(root: Path) -> None:
