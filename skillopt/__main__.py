@@ -38,6 +38,9 @@ TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
+    "blame": "tell which step and edit brought each line of the best skill",
+    "diff": "show what differs between two runs or two skills",
+    "runs": "show runs side by side: settings that differ, scores, calls, cost",
     "init": "start a project: configuration and sample data in a folder",
 }
 

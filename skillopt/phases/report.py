@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt report`."""
     parser.add_argument("run", type=Path, help="folder of a run, such as results/searchqa (read)")
     parser.add_argument("--out", type=Path, help="the page (written; report.html in the run's folder)")
-    parser.add_argument("--figures", type=Path, help="folder of the figures (written; figures/ beside the page)")
+    parser.add_argument(
+        "--figures", type=Path, help="folder of the figures (written; figures/ beside the page)"
+    )
 
 
 def main(args: argparse.Namespace) -> None:

@@ -171,7 +171,7 @@ class _Origins:
 
     def of(self, number: int, text: str) -> Origin:
         place = self._places[number]
-        if place == "region":
+        if place == "region" or (self._slow and place == "body"):
             return self._origin("region")
         if place == "appendix":
             return self._origin("note", cause=self._noted(text))

@@ -75,11 +75,12 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
         before, after = (getattr(by_name.get(name), split, None) for name in ("initial", "best"))
         if before and after and after.score.hard is not None and after.hard_interval:
             low, high = after.hard_interval
+            said = f"95%: {low:.2f} to {high:.2f}; n\u00a0=\u00a0{after.score.n}"
             found.append(
                 Tile(
                     name=f"{split}, hard",
                     value=f"{after.score.hard:.3f}",
-                    note=f"from {before.score.hard:.3f}; 95%: {low:.2f} to {high:.2f}; n\u00a0=\u00a0{after.score.n}",
+                    note=f"from {before.score.hard:.3f}; {said}",
                 )
             )
     fates = [fate(decision) for decision in record.done]
