@@ -4,6 +4,7 @@ The texts after every decision are compared one after the other. A line that sta
 keeps its origin; one that takes the place of a similar line remembers it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -19,7 +20,7 @@ from skillopt.skill.markers import MARKERS, lines_of
 
 Kind = Literal["initial", "edit", "rewrite", "guidance", "note", "region"]
 SIMILAR = 0.6
-"""From this ratio on (difflib), a new line counts as the changed form of the line it replaced."""
+"""From this likeness on, a new line counts as the changed form of a line that it replaced."""
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,10 +153,22 @@ def follow(lines: Sequence[Line], text: str, origins: "_Origins") -> tuple[Line,
 
 def _changed(text: str, replaced: list[Line]) -> Line | None:
     """Take the replaced line that is most like `text` out of the list, if one is like it at all."""
-    likeness = [(SequenceMatcher(None, line.text, text).ratio(), -i) for i, line in enumerate(replaced)]
-    if not text.strip() or not likeness or max(likeness)[0] < SIMILAR:
+    found = max(replaced, key=lambda line: likeness(line.text, text), default=None)
+    if found is None or likeness(found.text, text) < SIMILAR:
         return None
-    return replaced.pop(-max(likeness)[1])
+    replaced.remove(found)
+    return found
+
+
+def likeness(old: str, new: str) -> float:
+    """Return how much of a line remains in another, from 0 to 1: by letters, or by words that are kept.
+
+    The shorter line counts, so that one that was only extended is like what it was.
+    """
+    left, right = ([word.lower() for word in re.findall(r"\w+", text)] for text in (old, new))
+    kept = sum(block.size for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks())
+    by_words = kept / min(len(left), len(right)) if kept > 1 else 0.0
+    return max(by_words, SequenceMatcher(None, old.strip(), new.strip(), autojunk=False).ratio()) if left else 0.0
 
 
 class _Origins:

@@ -83,7 +83,7 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
                     note=f"from {before.score.hard:.3f}; {said}",
                 )
             )
-    fates = [fate(decision) for decision in record.done]
+    fates = [fate(decision) for decision in record.done if decision.is_step]
     counted = [
         (fates.count("accepted") + fates.count("forced"), "accepted"),
         (fates.count("rejected"), "rejected"),

@@ -138,7 +138,7 @@ def forest(title: str, summary: str, rows: Sequence[Interval], label_width: floa
     """Draw means with their intervals, one row each, groups under headings; the axis is 0 to 1."""
     if not rows:
         return empty(title, "No score yet.")
-    left, right = label_width, WIDTH - 190.0
+    left, right = label_width, WIDTH - 224.0
     shapes: list[Shape] = []
     y, group = 8.0, None
 

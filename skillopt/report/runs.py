@@ -98,7 +98,7 @@ def data_notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
 def _row(name: str, run: RunRecord, settings: dict[str, str]) -> RunRow:
     skills = {skill.name: skill for skill in skills_of(run)}
     initial, best = skills.get("initial"), skills.get("best")
-    fates = [fate(decision) for decision in run.done]
+    fates = [fate(decision) for decision in run.done if decision.is_step]
     calls = [total for total in calls_of(run) if total.made]
     return RunRow(
         run=name,

@@ -10,7 +10,7 @@ from skillopt.records import Row, Turn
 TOLD, SAID = 2_000, 3_000
 """Characters kept of what both sides were told, and of what each side then did."""
 PAGE = 8_000_000
-"""Characters of trajectories in one page, as HTML; pairs beyond it are listed without them."""
+"""Bytes of trajectories in one page, as HTML; pairs beyond it are listed without them."""
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,16 +43,18 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Room:
-    """How much room a page has left: for a place at most `each` pairs, over all places `PAGE` characters."""
+    """How much room a page has left: for a place at most `each` pairs, over all places `PAGE` bytes."""
 
-    def __init__(self, places: int, pairs: int = 800) -> None:
+    def __init__(self, places: int, pairs: int = 1_600) -> None:
         self.each = max(4, min(24, pairs // max(places, 1)))
         self._left = PAGE
 
     def take(self, pair: Sides) -> Sides:
         """Return the pair, without its trajectories when no room is left."""
         turns = (*pair.told, *pair.before.turns, *pair.after.turns)
-        size = sum(len(html.escape(turn.content)) for turn in turns)
+        texts = [turn.content for turn in turns]
+        texts += [text for side in (pair.before, pair.after) for text in (side.answer, side.reason)]
+        size = sum(len(html.escape(text).encode()) for text in texts)
         if size > self._left:
             bare = [msgspec.structs.replace(side, turns=()) for side in (pair.before, pair.after)]
             return msgspec.structs.replace(pair, told=(), before=bare[0], after=bare[1], without=True)
