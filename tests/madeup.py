@@ -257,13 +257,13 @@ class MadeUp:
             splits={},
         )
 
-    def called(self, count: int = 3) -> None:
+    def called(self, count: int = 3, event: str = "made") -> None:
         """Leave accounts of some target calls in the call store beside the run."""
         ledger = Ledger(self.folder.parent / ".calls", run=self.folder.name, phase="rollout", label="0001")
         role = RoleModel(role="target", backend="simulator", model="m")
         for number in range(count):
             usage = Usage(calls=1, prompt=1000, completion=100)
-            ledger.replied("made", str(number), role, Reply(text="a", usage=usage, seconds=2.0))
+            ledger.replied(event, str(number), role, Reply(text="a", usage=usage, seconds=2.0))
         ledger.close()
 
 

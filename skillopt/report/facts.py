@@ -26,6 +26,23 @@ class SkillScores(msgspec.Struct, frozen=True, kw_only=True):
     task_types: dict[str, SplitScore]
 
 
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """One mean with its 95% interval, over `n` items; None without a score."""
+
+    mean: float | None
+    low: float
+    high: float
+    n: int
+
+
+def measure(found: SplitScore, kind: str) -> Measure:
+    """Take the hard or the soft mean out of a split's scores."""
+    bounds = found.hard_interval if kind == "hard" else found.soft_interval
+    low, high = bounds or (0.0, 1.0)
+    mean = found.score.hard if kind == "hard" else found.score.soft
+    return Measure(mean=mean, low=low, high=high, n=found.score.n)
+
+
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     """Failure patterns by step, the most frequent first; `rest` more are not among the rows."""
 

@@ -11,7 +11,15 @@ from skillopt.files import write_text
 from skillopt.models.ledger import Totals
 from skillopt.phases.evaluate import SplitScore
 from skillopt.report.chart import Band, Bar, Chart, Interval, Mark, Marker, Series
-from skillopt.report.facts import Patterns, SkillScores, batch_score, calls_of, patterns_of, skills_of
+from skillopt.report.facts import (
+    Patterns,
+    SkillScores,
+    batch_score,
+    calls_of,
+    measure,
+    patterns_of,
+    skills_of,
+)
 from skillopt.report.plots import bars, curves, forest, grid
 from skillopt.report.record import Decision, RunRecord
 from skillopt.report.render import picture
@@ -204,17 +212,17 @@ def _numbers(found: SplitScore) -> tuple[Cell, ...]:
 
 
 def _interval(group: str, name: str, skill: str, found: SplitScore) -> Interval:
-    low, high = found.hard_interval or (0.0, 0.0)
+    value = measure(found, "hard")
     marker, colour = SKILL_MARKS[skill]
     return Interval(
         group=group,
         name=name,
-        mean=found.score.hard,
-        low=low,
-        high=high,
+        mean=value.mean,
+        low=value.low,
+        high=value.high,
         marker=marker,
         colour=colour,
-        note=f"n = {found.score.n}",
+        note=f"n = {value.n}",
     )
 
 

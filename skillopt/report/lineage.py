@@ -140,35 +140,50 @@ def follow(lines: Sequence[Line], text: str, origins: "_Origins") -> tuple[Line,
         if op == "equal":
             found += lines[i1:i2]
             continue
-        replaced = list(lines[i1:i2])
+        replaced = [_Replaced(line) for line in lines[i1:i2] if line.text.strip()]
         for number in range(j1, j2):
             moved = gone.get(new[number]) if new[number].strip() else None
             if moved:
                 found.append(moved.pop(0))
                 continue
-            earlier = _changed(new[number], replaced)
+            earlier = _changed(new[number], replaced) if new[number].strip() else None
             found.append(Line(text=new[number], origin=origins.of(number, new[number]), earlier=earlier))
     return tuple(found)
 
 
-def _changed(text: str, replaced: list[Line]) -> Line | None:
+def _changed(text: str, replaced: list["_Replaced"]) -> Line | None:
     """Take the replaced line that is most like `text` out of the list, if one is like it at all."""
-    found = max(replaced, key=lambda line: likeness(line.text, text), default=None)
-    if found is None or likeness(found.text, text) < SIMILAR:
+    words = words_of(text)
+    found = max(replaced, key=lambda old: likeness(old.words, words), default=None)
+    if found is None or likeness(found.words, words) < SIMILAR:
         return None
     replaced.remove(found)
-    return found
+    return found.line
 
 
-def likeness(old: str, new: str) -> float:
-    """Return how much of a line remains in another, from 0 to 1: by letters, or by words that are kept.
+class _Replaced:
+    """A line that a decision replaced, with its words counted once."""
 
-    The shorter line counts, so that one that was only extended is like what it was.
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.words = words_of(line.text)
+
+
+def words_of(text: str) -> Counter[str]:
+    """Count the words of a line; in scripts without spaces each character is one."""
+    return Counter(re.findall(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]", text.lower()))
+
+
+def likeness(old: Counter[str], new: Counter[str]) -> float:
+    """Return how much of a line remains in another, from 0 to 1.
+
+    The shorter line counts, so that one that was only extended is like what it was; a single
+    common word is no likeness, unless it is all there is on both sides.
     """
-    left, right = ([word.lower() for word in re.findall(r"\w+", text)] for text in (old, new))
-    kept = sum(block.size for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks())
-    by_words = kept / min(len(left), len(right)) if kept > 1 else 0.0
-    return max(by_words, SequenceMatcher(None, old.strip(), new.strip(), autojunk=False).ratio()) if left else 0.0
+    kept = (old & new).total()
+    if kept < 2 and old != new:
+        return 0.0
+    return kept / max(min(old.total(), new.total()), 1)
 
 
 class _Origins:
@@ -184,7 +199,7 @@ class _Origins:
 
     def of(self, number: int, text: str) -> Origin:
         place = self._places[number]
-        if place == "region" or (self._slow and place == "body"):
+        if place == "region":
             return self._origin("region")
         if place == "appendix":
             return self._origin("note", cause=self._noted(text))
@@ -229,12 +244,14 @@ class _Origins:
 
 
 def _places(text: str) -> Iterator[str]:
-    """Tell for each line where it stands: body, region (a marker), slow_update, appendix."""
+    """Tell for each line where it stands: body, region (markers and what parts them off), or inside one."""
     document = SkillDocument.parse(text)
+    body = len(document.body.rstrip()) if document.regions else len(text)
     position = 0
     for line in lines_of(text):
         inside = [region.kind for region in document.regions if region.start <= position < region.end]
-        yield "region" if line.strip() in MARKERS else inside[0] if inside else "body"
+        around = line.strip() in MARKERS or (position > body and not inside)
+        yield "region" if around else inside[0] if inside else "body"
         position += len(line)
 
 

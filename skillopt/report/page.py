@@ -7,7 +7,7 @@ import msgspec
 from skillopt.errors import ConfigError
 from skillopt.models.ledger import Totals
 from skillopt.phases.summary import simulated_roles
-from skillopt.report.facts import SkillScores, calls_of, skills_of
+from skillopt.report.facts import Measure, SkillScores, calls_of, measure, skills_of
 from skillopt.report.figures import Figure, fate
 from skillopt.report.lineage import Lineage, lineage_of
 from skillopt.report.options import options_of
@@ -69,20 +69,13 @@ def _lineage(record: RunRecord) -> Lineage | None:
 
 def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Totals]) -> list[Tile]:
     """Return the numbers that people look for first."""
-    found = []
+    kind = "soft" if record.metric == "soft" else "hard"
     by_name = {skill.name: skill for skill in skills}
+    found = []
     for split in ("selection", "test"):
         before, after = (getattr(by_name.get(name), split, None) for name in ("initial", "best"))
-        if before and after and after.score.hard is not None and after.hard_interval:
-            low, high = after.hard_interval
-            said = f"95%: {low:.2f} to {high:.2f}; n\u00a0=\u00a0{after.score.n}"
-            found.append(
-                Tile(
-                    name=f"{split}, hard",
-                    value=f"{after.score.hard:.3f}",
-                    note=f"from {before.score.hard:.3f}; {said}",
-                )
-            )
+        if before and after:
+            found.append(_score_tile(f"{split}, {kind}", measure(before, kind), measure(after, kind)))
     fates = [fate(decision) for decision in record.done if decision.is_step]
     counted = [
         (fates.count("accepted") + fates.count("forced"), "accepted"),
@@ -94,6 +87,13 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
     if calls:
         found.append(_calls_tile(calls))
     return found
+
+
+def _score_tile(name: str, before: Measure, after: Measure) -> Tile:
+    if before.mean is None or after.mean is None:
+        return Tile(name=name, value="no score", note="")
+    interval = f"95%: {after.low:.2f} to {after.high:.2f}; n\u00a0=\u00a0{after.n}"
+    return Tile(name=name, value=f"{after.mean:.3f}", note=f"from {before.mean:.3f}; {interval}")
 
 
 def _calls_tile(calls: Sequence[Totals]) -> Tile:

@@ -10,7 +10,7 @@ from skillopt.models.ledger import Totals
 from skillopt.phases.evaluate import SplitScore
 from skillopt.phases.summary import simulated_roles
 from skillopt.report.chart import Chart, Interval, Marker, Series
-from skillopt.report.facts import calls_of, skills_of
+from skillopt.report.facts import calls_of, measure, skills_of
 from skillopt.report.figures import Cell, fate
 from skillopt.report.options import differing
 from skillopt.report.page import state_of
@@ -45,10 +45,11 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All rows, and what makes their scores hard to compare."""
+    """All rows, the kinds of scores that gates compared, and what makes scores hard to compare."""
 
     rows: tuple[RunRow, ...]
     settings: tuple[str, ...]
+    kinds: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -79,7 +80,13 @@ def compare(records: Sequence[RunRecord]) -> Comparison:
         _row(name, run, {key: values[places[name]] for key, values in differ.items() if name in places})
         for name, run in runs.items()
     ]
-    return Comparison(rows=tuple(rows), settings=tuple(differ), notes=tuple(data_notes(runs)))
+    soft = any(run.metric != "hard" for run in runs.values())
+    return Comparison(
+        rows=tuple(rows),
+        settings=tuple(differ),
+        kinds=("hard", "soft") if soft else ("hard",),
+        notes=tuple(data_notes(runs)),
+    )
 
 
 def data_notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
@@ -99,7 +106,7 @@ def _row(name: str, run: RunRecord, settings: dict[str, str]) -> RunRow:
     skills = {skill.name: skill for skill in skills_of(run)}
     initial, best = skills.get("initial"), skills.get("best")
     fates = [fate(decision) for decision in run.done if decision.is_step]
-    calls = [total for total in calls_of(run) if total.made]
+    calls = calls_of(run)
     return RunRow(
         run=name,
         state=state_of(run),
@@ -120,14 +127,16 @@ def _row(name: str, run: RunRecord, settings: dict[str, str]) -> RunRow:
 
 
 def _tokens(calls: Sequence[Totals]) -> int | None:
-    counts = [count for total in calls for count in (total.usage.prompt, total.usage.completion)]
+    made = [total.usage for total in calls if total.made]
+    counts = [count for usage in made for count in (usage.prompt, usage.completion)]
     known = [count for count in counts if count is not None]
-    return sum(known) if counts and len(known) == len(counts) else None
+    return sum(known) if calls and len(known) == len(counts) else None
 
 
 def _cost(calls: Sequence[Totals]) -> float | None:
-    known = [total.cost for total in calls if total.cost is not None]
-    return sum(known) if calls and len(known) == len(calls) else None
+    costs = [total.cost for total in calls if total.made]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if calls and len(known) == len(costs) else None
 
 
 COLUMNS = ("run", "state", "steps", "accepted", "rejected")
@@ -138,18 +147,22 @@ def cells(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Return header and rows with a column for every number."""
     header = [*COLUMNS, "simulated", *comparison.settings]
     for name in SCORES:
-        header += [name, f"{name}_low", f"{name}_high", f"{name}_n"]
+        for kind in comparison.kinds:
+            header += [f"{name}_{kind}", f"{name}_{kind}_low", f"{name}_{kind}_high"]
+        header.append(f"{name}_n")
     header += ["skill_chars", "calls", "tokens", "cost_usd"]
-    return header, [_cells(row, comparison.settings) for row in comparison.rows]
+    return header, [_cells(row, comparison) for row in comparison.rows]
 
 
-def _cells(row: RunRow, settings: Sequence[str]) -> list[Cell]:
+def _cells(row: RunRow, comparison: Comparison) -> list[Cell]:
     found: list[Cell] = [getattr(row, name) for name in COLUMNS]
-    found += ["yes" if row.simulated else "no", *(row.settings.get(key, "") for key in settings)]
+    found += ["yes" if row.simulated else "no", *(row.settings.get(key, "") for key in comparison.settings)]
     for name in SCORES:
         score: SplitScore | None = getattr(row, name)
-        bounds = (score.hard_interval if score else None) or (None, None)
-        found += [score.score.hard if score else None, *bounds, score.score.n if score else None]
+        for value in [measure(score, kind) if score else None for kind in comparison.kinds]:
+            known = value is not None and value.mean is not None
+            found += [value.mean, value.low, value.high] if value and known else [None, None, None]
+        found.append(score.score.n if score else None)
     return [*found, row.skill_chars, row.calls, row.tokens, row.cost]
 
 

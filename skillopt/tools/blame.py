@@ -76,7 +76,7 @@ def _deed(origin: Origin) -> str:
 def _cause(cause: Cause | None, *, whole: bool) -> Iterator[str]:
     if cause is None:
         return
-    how = "proposed as it stands from" if cause.exact else "reworded in merging, from"
+    how = "proposed as it stands from" if cause.exact else "drawn from"
     ids = cause.ids if whole else cause.ids[:SHOWN_IDS]
     yield f"  {how} {len(cause.ids)} training items: {', '.join(ids)}{_more(cause.ids, ids)}"
     patterns = cause.patterns if whole else cause.patterns[:SHOWN_PATTERNS]

@@ -8,6 +8,7 @@ import msgspec
 
 from skillopt.files import write_text
 from skillopt.phases.evaluate import SplitScore
+from skillopt.report.facts import measure
 from skillopt.report.figures import as_csv
 from skillopt.report.record import RunRecord
 from skillopt.report.render import picture
@@ -49,8 +50,9 @@ def render(records: Sequence[RunRecord], comparison: Comparison, form: str) -> s
 
 def text(comparison: Comparison) -> str:
     """Return an aligned table, with what makes scores hard to compare below it."""
-    header = ["run", "state", *comparison.settings, "selection hard", "test hard", "steps", "calls", "cost"]
-    rows = [_line(row, comparison.settings) for row in comparison.rows]
+    scores = [f"{split} {kind}" for kind in comparison.kinds for split in ("selection", "test")]
+    header = ["run", "state", *comparison.settings, *scores, "steps", "calls", "cost"]
+    rows = [_line(row, comparison) for row in comparison.rows]
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -59,24 +61,29 @@ def text(comparison: Comparison) -> str:
     return "\n".join([*lines, *comparison.notes]) + "\n"
 
 
-def _line(row: RunRow, settings: Sequence[str]) -> list[str]:
+def _line(row: RunRow, comparison: Comparison) -> list[str]:
     state = f"{row.state} (simulated)" if row.simulated else row.state
+    scores: list[str] = []
+    for kind in comparison.kinds:
+        scores.append(_change(row.selection_initial, row.selection_best, kind))
+        scores.append(_change(row.test_initial, row.test_best, kind))
     return [
         row.run,
         state,
-        *(row.settings.get(key, "") for key in settings),
-        _change(row.selection_initial, row.selection_best),
-        _change(row.test_initial, row.test_best),
+        *(row.settings.get(key, "") for key in comparison.settings),
+        *scores,
         row.steps,
         "unknown" if row.calls is None else f"{row.calls:,}",
         "unknown" if row.cost is None else f"${row.cost:,.2f}",
     ]
 
 
-def _change(before: SplitScore | None, after: SplitScore | None) -> str:
+def _change(before: SplitScore | None, after: SplitScore | None, kind: str) -> str:
     """Write `0.100 -> 0.500 [0.39, 0.61]`: the initial skill, the best one, its interval."""
-    if after is None or after.score.hard is None or after.hard_interval is None:
+    if after is None:
         return "-"
-    low, high = after.hard_interval
-    start = f"{before.score.hard:.3f} -> " if before and before.score.hard is not None else ""
-    return f"{start}{after.score.hard:.3f} [{low:.2f}, {high:.2f}]"
+    first, last = measure(before, kind) if before else None, measure(after, kind)
+    if last.mean is None:
+        return "no score"
+    start = f"{first.mean:.3f} -> " if first and first.mean is not None else ""
+    return f"{start}{last.mean:.3f} [{last.low:.2f}, {last.high:.2f}]"

@@ -7,7 +7,7 @@ from madeup import INITIAL, MadeUp
 from skillopt.errors import ConfigError
 from skillopt.files import read_json, write_json, write_text
 from skillopt.records import Edit, Gate, Update
-from skillopt.report.lineage import lineage_of
+from skillopt.report.lineage import likeness, lineage_of, words_of
 from skillopt.report.record import RunRecord
 
 
@@ -118,3 +118,18 @@ def test_the_initial_skill_as_the_best(made):
     assert gate.state.best.skill == "skills/skill_v0000.md"
     write_text(made.folder / "best_skill.md", INITIAL)
     assert {line.origin.kind for line in lines(made).values()} == {"initial"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "like"),
+    [
+        ("- Rule 1.", "- Rule 1, but only for dates.", 1.0),
+        ("Answer with the year.", "Answer with the year or the day.", 1.0),
+        ("Answer with the year.", "Name the city of the question.", 0.0),
+        ("Check twice.", "Check the units.", 0.0),
+        ("用一个词回答问题", "用一个词回答这个问题", 1.0),
+        ("", "Anything.", 0.0),
+    ],
+)
+def test_likeness_counts_the_words_that_remain(old, new, like):
+    assert likeness(words_of(old), words_of(new)) == like

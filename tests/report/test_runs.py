@@ -4,14 +4,15 @@ import csv
 import io
 import json
 
+import msgspec
 import pytest
 from madeup import MadeUp
 
 from skillopt.__main__ import main
-from skillopt.files import write_text
+from skillopt.files import write_json, write_text
 from skillopt.report.options import differing
 from skillopt.report.record import RunRecord
-from skillopt.report.runs import compare, render_runs
+from skillopt.report.runs import cells, compare, render_runs
 from skillopt.tools.runs import text
 
 EVIL_MODEL = (
@@ -65,8 +66,8 @@ def test_the_command_finds_all_runs_and_writes_every_form(results, capsys):
     assert main(["runs", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["run"] for row in rows] == ["base", "rate", "seed"]
-    assert [row["selection_best"] for row in rows] == ["0.25", "0.5", "0.125"]
-    assert rows[2]["test_best"] == ""
+    assert [row["selection_best_hard"] for row in rows] == ["0.25", "0.5", "0.125"]
+    assert rows[2]["test_best_hard"] == ""
     assert main(["runs", "results/seed", "results/base", "--format", "json"]) == 0
     assert [row["run"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["seed", "base"]
     for form, start in (("html", "<!doctype html>"), ("svg", "<svg ")):
@@ -78,6 +79,23 @@ def test_no_run_is_an_error(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["runs"]) == 2
     assert "expected at least one run" in capsys.readouterr().err
+
+
+def test_soft_scores_are_shown_where_a_gate_compared_them(results):
+    soft = MadeUp(results / "soft", overrides=("evaluation.gate_metric=soft",))
+    plain = compare(records(results))
+    assert plain.kinds == ("hard",)
+    write_json(soft.folder / "steps/step_0000/gate.json", msgspec.structs.replace(soft.gate, metric="soft"))
+    found = compare([RunRecord(results / "base"), RunRecord(soft.folder)])
+    assert "selection soft" in text(found)
+    assert "test_best_soft_low" in cells(found)[0]
+
+
+def test_a_run_that_only_replayed_calls_made_none(results):
+    replayed = MadeUp(results / "replayed").whole()
+    replayed.called(2, event="replayed")
+    (row,) = compare([RunRecord(replayed.folder)]).rows
+    assert (row.calls, row.tokens, row.cost) == (0, 0, 0)
 
 
 def test_other_data_is_said(results):
