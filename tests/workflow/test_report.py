@@ -1,4 +1,4 @@
-"""The report as part of the workflow: made at the end of a run, remade when the run changes, shown by the engine."""
+"""The report in the workflow: made at the end, remade when the run changes, shown by the engine."""
 
 import pytest
 from project import Job, Project
