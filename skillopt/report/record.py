@@ -8,13 +8,12 @@ import msgspec
 
 from skillopt.config.resolved import Resolved
 from skillopt.errors import ConfigError, CorruptFile
-from skillopt.files import canonical, read_json, read_jsonl, read_text
+from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import read_prices
 from skillopt.phases.summary import Summary
 from skillopt.records import Gate, Plan, Row
 from skillopt.runs import gate_files
-from skillopt.skill import sha256
 from skillopt.tools.status import FailedPhase, failed_phases
 
 T = TypeVar("T")
@@ -178,11 +177,16 @@ class RunRecord:
             return self.last_gate.state.best.skill
         return "skills/skill_v0000.md" if self.files.has("skills/skill_v0000.md") else ""
 
-    def stale(self) -> bool:
-        """Whether config.json is not the configuration that summary.json was written under."""
-        if self.summary is None or self.resolved is None:
-            return False
-        return self.summary.config_sha256 != sha256(canonical(self.resolved))
+    def stale(self) -> list[str]:
+        """Name what summary.json rests on and config.json or plan.json no longer say."""
+        if self.summary is None or self.resolved is None or self.plan is None:
+            return []
+        now = {
+            "models": {role: f"{model.backend}/{model.model}" for role, model in self.resolved.roles.items()},
+            "metric": self.resolved.settings.evaluation.gate_metric,
+            "splits": {name: split.sha256 for name, split in self.plan.splits.items()},
+        }
+        return [name for name, value in now.items() if getattr(self.summary, name) != value]
 
     def accounts(self, store: Path | None = None) -> Accounts | None:
         """Return the calls of the run, from the call store when it is there, else from calls.json."""

@@ -128,11 +128,14 @@ def test_a_failure_and_a_broken_file_are_shown_and_the_rest_too(made):
     assert "Step 4 ✕ reject" in found.words
 
 
-def test_a_changed_configuration_is_said(made):
+def test_a_summary_of_other_settings_is_said_and_one_of_other_workers_is_not(made):
     made.whole()
-    other = MadeUp(made.folder.parent / "other", overrides=("optimizer.learning_rate=8",))
+    other = MadeUp(made.folder.parent / "other", overrides=("env.workers=2",))
     write_json(made.folder / "config.json", other.resolved)
-    assert "The configuration has changed since" in page(made.folder).words
+    assert "The configuration has changed since" not in page(made.folder).words
+    other = MadeUp(made.folder.parent / "other", overrides=("evaluation.gate_metric=soft",))
+    write_json(made.folder / "config.json", other.resolved)
+    assert "summary.json was written with other metric than config.json" in page(made.folder).words
 
 
 def test_html_in_everything_is_text(tmp_path):
