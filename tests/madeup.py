@@ -26,7 +26,6 @@ from skillopt.records import (
     Reflections,
     Row,
     Selected,
-    SlowUpdate,
     SplitInfo,
     Turn,
     Update,
@@ -205,13 +204,15 @@ class MadeUp:
         folder = self.folder / f"slow_update/epoch_{epoch:02d}"
         text = with_slow_update(self.skill, guidance)
         changed = text != self.skill
-        record = SlowUpdate(
-            epoch=epoch,
-            action="inject" if changed else "skip_no_content",
-            reasoning=self.say("because"),
-            slow_update_content=guidance,
-            candidate_sha256=sha256(text),
-        )
+        record = {
+            "epoch": epoch,
+            "action": "inject" if changed else "skip_no_content",
+            "reasoning": self.say("because"),
+            "slow_update_content": guidance,
+            "chars_before": len(self.skill),
+            "chars_after": len(text),
+            "candidate_sha256": sha256(text),
+        }
         state = gate.with_text(self.gate.state, text, f"slow_update/epoch_{epoch:02d}/skill.md")
         found = Gate(
             step=self.gate.step,
