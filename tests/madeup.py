@@ -255,7 +255,6 @@ class MadeUp:
             "skills": {},
             "epochs": [],
             "usage": {},
-            "config_sha256": "",
             "splits": {name: split.sha256 for name, split in self.plan.splits.items()},
         }
 

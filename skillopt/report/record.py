@@ -12,7 +12,7 @@ from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import read_prices
 from skillopt.phases.summary import Summary
-from skillopt.records import Gate, Plan, Row
+from skillopt.records import TAKEN, Gate, Plan, Row
 from skillopt.runs import gate_files
 from skillopt.tools.status import FailedPhase, failed_phases
 
@@ -76,7 +76,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def taken(self) -> bool:
         """Whether the candidate became the current skill by its score."""
-        return self.gate is not None and "accept" in self.gate.action
+        return self.gate is not None and self.gate.action in TAKEN
 
 
 class RunRecord:
