@@ -1,7 +1,7 @@
 # The training run as a DAG: every phase of the loop is a rule, every decision a file.
 #
 #   snakemake --cores 8 results/searchqa/best_skill.md   train a skill
-#   snakemake --cores 8                                  ... and evaluate it on the test split
+#   snakemake --cores 8                                  ... evaluate it on the test split, write the report
 #   snakemake -n results/searchqa/best_skill.md          the training plan, nothing is run
 #
 # results/<run>/ comes from config/<run>.yaml. The order of the files is in skillopt/runs.py.
@@ -12,6 +12,9 @@ min_version("9.25")
 
 # The image of `Dockerfile`; used only with `--software-deployment-method apptainer`.
 container: "docker://skillopt/skillopt:0.1.0"
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "rules/common.smk"
@@ -29,6 +32,7 @@ rule all:
     default_target: True
     input:
         expand("results/{run}/summary.json", run=requested_runs()),
+        expand("results/{run}/report.html", run=requested_runs()),
 
 
 onsuccess:

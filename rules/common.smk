@@ -241,3 +241,29 @@ def manifest_files(wildcards):
 def local_source():
     """Return the option that names a folder with the files of a data set, where the command has one."""
     return ["--source", str(config["source"])] if "source" in config else []
+
+
+def in_report(path, caption, title, form="page"):
+    """Return an output of a run that `snakemake --report` shows, with its caption."""
+    return report(
+        f"results/{{run}}/{path}",
+        caption=f"../workflow/report/{caption}.rst",
+        category="{run}",
+        labels={"result": title, "form": form},
+    )
+
+
+def figures():
+    """Return the figures of a run and their data, as outputs."""
+    titles = {
+        "learning": "Learning curve",
+        "scores": "Scores",
+        "task_types": "Scores by task type",
+        "patterns": "Failure patterns",
+        "usage": "Calls and tokens",
+    }
+    return {
+        f"{name}_{kind}": in_report(f"figures/{name}.{kind}", name, title, form)
+        for name, title in titles.items()
+        for kind, form in (("svg", "picture"), ("csv", "data"))
+    }

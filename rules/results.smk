@@ -1,7 +1,8 @@
 """The result of a run, and what happened in it.
 
 INPUT   every gate record, the oldest first (a list that starts at the end would overflow the engine)
-OUTPUT  results/<run>/best_skill.md, eval/, history.json, history.csv, summary.json, calls.json
+OUTPUT  results/<run>/best_skill.md, eval/, history.json, history.csv, summary.json, calls.json,
+        report.html, figures/
 """
 
 
@@ -12,7 +13,7 @@ rule best_skill:
         last=run_input("last_skill"),
         last_rows=run_input("last_rows"),
     output:
-        skill="results/{run}/best_skill.md",
+        skill=in_report("best_skill.md", "best_skill", "Best skill", "text"),
         record="results/{run}/best_skill.json",
     log:
         "results/{run}/logs/best_skill.log",
@@ -59,7 +60,7 @@ rule history:
         gates=run_input("gates"),
     output:
         json="results/{run}/history.json",
-        csv="results/{run}/history.csv",
+        csv=in_report("history.csv", "history", "Decisions", "data"),
     log:
         "results/{run}/logs/history.log",
     localrule: True
@@ -86,3 +87,18 @@ rule summary:
         "skillopt summary --config results/{wildcards.run}/config.json"
         " --last {input.last:q} --gate {input.gate:q}"
         " --out {output.summary:q} --calls {output.calls:q} --log {log:q}"
+
+
+rule report:
+    """Write the report of {wildcards.run}: one page that opens offline, and its figures."""
+    input:
+        summary="results/{run}/summary.json",
+        calls="results/{run}/calls.json",
+    output:
+        **figures(),
+        page=in_report("report.html", "report", "Report"),
+    log:
+        "results/{run}/logs/report.log",
+    localrule: True
+    shell:
+        "skillopt report results/{wildcards.run} --out {output.page:q} --log {log:q}"

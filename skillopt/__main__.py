@@ -34,12 +34,16 @@ PHASES = {
     "summary": "write summary.json",
     "repeat": "an evaluation again with fresh samples: mean and spread",
     "tabulate": "evaluated skills side by side, and compared",
+    "report": "write report.html and its figures, of an unfinished run too",
 }
 TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
     "eval": "evaluate skill files on a split and compare them; nothing is trained",
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
+    "blame": "tell which step and edit brought each line of the best skill",
+    "diff": "show what differs between two runs or two skills",
+    "runs": "show runs side by side: settings that differ, scores, calls, cost",
     "init": "start a project: configuration and sample data in a folder",
     "materialise": "fetch the real data of a published benchmark by its split manifest",
     "new-benchmark": "start a benchmark of your own: package, configuration, sample",

@@ -170,12 +170,7 @@ class Run:
 
     def gates(self) -> list[str]:
         """Return every gate record, the oldest first."""
-        found = ["steps/step_0000/gate.json"]
-        for epoch in self.plan.epochs:
-            found += self.step_files(epoch.epoch, "gate.json")
-            if self._optimizer.slow_update:
-                found.append(self.state_after_epoch(epoch.epoch))
-        return found
+        return gate_files(self.plan, self._optimizer.slow_update)
 
     def last_skill(self) -> str:
         """Return the skill at the end of training."""
@@ -203,6 +198,16 @@ class Run:
     def repeats(self) -> tuple[str, ...]:
         """Return the name of the file with the repeats of an evaluation, where it is done several times."""
         return ("repeats",) if self.resolved.settings.evaluation.repeats > 1 else ()
+
+
+def gate_files(plan: Plan, slow_update: bool) -> list[str]:
+    """Return every gate record of a plan, the oldest first; with `slow_update` also those of epochs."""
+    found = ["steps/step_0000/gate.json"]
+    for epoch in plan.epochs:
+        found += [f"steps/step_{s:04d}/gate.json" for s in range(epoch.first_step, epoch.last_step + 1)]
+        if slow_update:
+            found.append(f"slow_update/epoch_{epoch.epoch:02d}/gate.json")
+    return found
 
 
 class _OptimizerSwitches:

@@ -30,7 +30,7 @@ ODD_IDS = ("a/b", "../up", "späte ü", "{{ x }}", "q'\"", "-n", "#6", "c\u0007c
 TRAIN = ("skillopt", "train", "loop", "--cores", "4", "--verbose", "--", "-p")
 SIZES = {"train": 6, "val": 4, "test": 4}
 _OWN = "--skill results/loop/steps/"
-IGNORED = ("calls.json", "logs", ".failure.json")
+IGNORED = ("calls.json", "report.html", "figures/usage.svg", "figures/usage.csv", "logs", ".failure.json")
 
 
 class Server:

@@ -106,6 +106,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     `usage` sums the calls that were made, `replayed_usage` what replaying saved; a count is None
     as soon as one call's is unknown. `cost` is what `usage` cost in USD, None as soon as one
     call's is unknown or its model has no price. `keys` counts distinct requests that got a reply.
+    `seconds` adds up how long the calls that were made took, many of them at the same time.
     """
 
     role: Role
@@ -118,6 +119,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     replayed_usage: Usage = Usage()
     cost: float | None = None
+    seconds: float = 0.0
     errors: dict[str, int] = {}
 
 
@@ -182,6 +184,7 @@ def _total(role: Role, phase: str, label: str, lines: list[LedgerLine], prices: 
         usage=sum((line.usage for line in by_event["made"]), Usage()),
         replayed_usage=sum((line.usage for line in by_event["replayed"]), Usage()),
         cost=_sum([cost_of(line.usage, prices.get(line.model)) for line in by_event["made"]]),
+        seconds=round(math.fsum(line.seconds for line in by_event["made"]), 3),
         errors=dict(sorted(errors.items())),
     )
 
@@ -206,5 +209,6 @@ def _add(left: Totals, right: Totals) -> Totals:
         usage=left.usage + right.usage,
         replayed_usage=left.replayed_usage + right.replayed_usage,
         cost=_sum([part.cost for part in (left, right) if part.made]),
+        seconds=round(left.seconds + right.seconds, 3),
         errors=dict(sorted(errors.items())),
     )

@@ -74,16 +74,17 @@ def read_status(run: Path) -> Status:
         steps=len(plan.steps) if plan else 0,
         next_phase=_next_phase(run, len(done)),
         last=read_json(done[-1], Gate) if done else None,
-        failures=_failures(run, summary),
+        failures=failed_phases(run),
         summary=read_json(summary, Summary) if summary.exists() else None,
     )
 
 
-def _failures(run: Path, summary: Path) -> tuple[FailedPhase, ...]:
+def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
     """Return the failures since the last summary (what failed before it is no longer part of the run).
 
     Those that were only interrupted come last.
     """
+    summary = run / "summary.json"
     since = summary.stat().st_mtime_ns if summary.exists() else 0
     notes = (path for path in sorted(run.glob("logs/**/*.failure.json")) if path.stat().st_mtime_ns > since)
     found = [read_json(path, FailedPhase) for path in notes]

@@ -1,6 +1,6 @@
 """Run the workflow for one run: typed overrides, a stale lock opened, an exit code that says how it ended.
 
-The same as `snakemake results/<run>/best_skill.md results/<run>/summary.json` with the shipped Snakefile,
+The same as `snakemake results/<run>/best_skill.md results/<run>/report.html` with the shipped Snakefile,
 with the lines of the phases only, and the score table at the end also when there was nothing to do.
 """
 
@@ -52,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
         clear_failures(Path("results") / args.run)
     folder = f"results/{args.run}"
     code, interrupted = run_engine(
-        engine_command(root, args, [f"{folder}/best_skill.md", f"{folder}/summary.json"], [])
+        engine_command(root, args, [f"{folder}/best_skill.md", f"{folder}/report.html"], [])
     )
     if args.dry_run:
         return code
@@ -66,6 +66,7 @@ def main(args: argparse.Namespace) -> int:
     print(f"\n{text(status)}")
     if status.summary:
         print(f"the trained skill: {results / 'best_skill.md'}")
+        print(f"the report: {results / 'report.html'}")
     return int(ended(code, status))
 
 

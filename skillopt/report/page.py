@@ -1,0 +1,111 @@
+"""The report of one run: what the page shows, put together from the run's files."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from skillopt.errors import ConfigError
+from skillopt.models.ledger import Totals
+from skillopt.phases.summary import simulated_roles
+from skillopt.report.facts import Measure, SkillScores, calls_of, measure, skills_of
+from skillopt.report.figures import Figure, fate
+from skillopt.report.lineage import Lineage, lineage_of
+from skillopt.report.options import options_of
+from skillopt.report.record import RunRecord
+from skillopt.report.render import page
+from skillopt.report.sections import sections_of
+
+
+class Tile(msgspec.Struct, frozen=True, kw_only=True):
+    """One number at the top of the page, and what stands below it."""
+
+    name: str
+    value: str
+    note: str
+
+
+def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
+    """Return the whole page of a run, finished or not."""
+    skills = skills_of(record)
+    calls = calls_of(record)
+    sections, test = sections_of(record)
+    resolved = record.resolved
+    options = options_of(resolved) if resolved else []
+    return page(
+        "report.html.j2",
+        record=record,
+        state=state_of(record),
+        simulated=simulated_roles(resolved) if resolved else (),
+        models={name: f"{m.backend}/{m.model}" for name, m in resolved.roles.items()} if resolved else {},
+        tiles=_tiles(record, skills, calls),
+        missing=record.missing(),
+        figures=figures,
+        skills=skills,
+        lineage=_lineage(record),
+        sections=sections,
+        test=test,
+        calls=calls,
+        chosen=[option for option in options if option.origin],
+        defaults=[option for option in options if not option.origin],
+        problems=list(dict.fromkeys(record.files.problems)),
+    )
+
+
+def state_of(record: RunRecord) -> str:
+    """Say in a word or two how the run ended, or that it has not."""
+    if record.failures:
+        return "stopped by a failure"
+    if record.finished and record.summary:
+        return record.summary.outcome.replace("_", " ")
+    return "unfinished"
+
+
+def _lineage(record: RunRecord) -> Lineage | None:
+    try:
+        return lineage_of(record)
+    except ConfigError:  # no skill yet: the page says so in its place
+        return None
+
+
+def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Totals]) -> list[Tile]:
+    """Return the numbers that people look for first."""
+    kind = "soft" if record.metric == "soft" else "hard"
+    by_name = {skill.name: skill for skill in skills}
+    found = []
+    for split in ("selection", "test"):
+        before, after = (getattr(by_name.get(name), split, None) for name in ("initial", "best"))
+        if before and after:
+            found.append(_score_tile(f"{split}, {kind}", measure(before, kind), measure(after, kind)))
+    fates = [fate(decision) for decision in record.done if decision.is_step]
+    counted = [
+        (fates.count("accepted") + fates.count("forced"), "accepted"),
+        (fates.count("rejected"), "rejected"),
+    ]
+    counted.append((fates.count("skipped"), "without a candidate"))
+    note = ", ".join(f"{count} {name}" for count, name in counted)
+    found.append(Tile(name="steps", value=f"{record.steps_done} of {record.steps}", note=note))
+    if calls:
+        found.append(_calls_tile(calls))
+    return found
+
+
+def _score_tile(name: str, before: Measure, after: Measure) -> Tile:
+    if before.mean is None or after.mean is None:
+        return Tile(name=name, value="no score", note="")
+    interval = f"95%: {after.low:.2f} to {after.high:.2f}; n\u00a0=\u00a0{after.n}"
+    return Tile(name=name, value=f"{after.mean:.3f}", note=f"from {before.mean:.3f}; {interval}")
+
+
+def _calls_tile(calls: Sequence[Totals]) -> Tile:
+    costs = [total.cost for total in calls if total.made]
+    cost = None if None in costs else sum(c for c in costs if c is not None)
+    tokens = [(t.usage.prompt, t.usage.completion) for t in calls if t.made]
+    known = [
+        prompt + completion for prompt, completion in tokens if prompt is not None and completion is not None
+    ]
+    told = f"{sum(known):,} tokens" if len(known) == len(tokens) else "tokens unknown"
+    return Tile(
+        name="calls made",
+        value=f"{sum(total.made for total in calls):,}",
+        note=told + (f", ${cost:,.2f}" if cost is not None else ", cost unknown (no price)"),
+    )
