@@ -56,6 +56,11 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
     "env.search_mode": ("offline", _OFFLINE),
     "env.use_local_tools": (True, _OFFLINE),
     "env.max_queries_per_turn": (4, _OFFLINE),
+    "env.data_root": (
+        "",
+        "workbooks lie in the folder of the data: put the folder spreadsheet beside train, val and test, "
+        "and remove it",
+    ),
     "gradient.max_analyst_rounds": (
         None,
         "the number of analyst calls follows from gradient.minibatch_size; remove it",

@@ -52,9 +52,10 @@ class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Environment(Protocol):
     """What a package in `skillopt/envs/`, or in the folder `envs/` of a project, declares as `ENVIRONMENT`.
 
-    Two further attributes may be declared: `needs`, capabilities that the target's backend must have,
-    and `requirements`, packages (by the name they are imported with) that must be installed. Such a
-    package is imported where it is used, not when the benchmark is.
+    Two further attributes may be declared: `needs`, capabilities that the target's backend must have
+    (or a function of the settings that returns them), and `requirements`, packages (by the name they
+    are imported with) that must be installed. Such a package is imported where it is used, not when
+    the benchmark is.
     """
 
     name: str
@@ -95,6 +96,15 @@ class WithFiles(Protocol):
 
 
 @runtime_checkable
+class WithMachine(Protocol):
+    """A benchmark that needs something of the machine which has to be tried, such as a sandbox."""
+
+    async def machine_problem(self, settings: Any) -> str:
+        """Say why the benchmark cannot be done on this machine and what to do ("" when it can)."""
+        ...
+
+
+@runtime_checkable
 class WithObstacles(Protocol):
     """A benchmark that needs more than its items: a package, a folder, room in the settings."""
 
@@ -108,3 +118,5 @@ class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     max_turns: int
     max_completion_tokens: int
+    feedback: bool = False
+    """Whether this is a rollout of training, in which a benchmark may tell the target what was wrong."""

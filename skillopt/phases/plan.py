@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -58,7 +59,9 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
 def require_capabilities(resolved: Resolved, bench: Environment) -> None:
     """Raise ConfigError when the target's backend lacks what the benchmark needs, such as images."""
     backend = resolved.roles["target"].backend
-    needs: frozenset[str] = getattr(bench, "needs", frozenset())
+    declared: Any = getattr(bench, "needs", frozenset())
+    own = msgspec.convert(resolved.env_settings, bench.settings)
+    needs: frozenset[str] = declared(own) if callable(declared) else declared
     missing = sorted(needs - backend_spec(backend).capabilities)
     if missing:
         raise ConfigError(

@@ -1,5 +1,7 @@
 """One tiny call to each model before the first paid phase: a wrong key or address stops here.
 
+So does a machine that lacks what the benchmark needs.
+
 The reply is kept like any other, so a run that is replayed or continued makes no call and needs no
 key; a provider that died meanwhile is noticed by the phases themselves.
 """
@@ -13,6 +15,8 @@ import msgspec
 
 from skillopt.concurrent import gather
 from skillopt.config.resolved import Resolved
+from skillopt.envs.base import WithMachine
+from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
 from skillopt.models.base import CallError, Message, Reply, Request, RoleModel
@@ -99,6 +103,16 @@ def require_answers(found: Sequence[tuple[Probe, Reply | CallError]]) -> None:
         raise ProviderDead("\n".join(silent))
 
 
+async def require_machine(resolved: Resolved) -> None:
+    """Raise ConfigError when this machine lacks what the benchmark needs, such as a sandbox that works."""
+    bench = environment(resolved.settings.env.name)
+    if not isinstance(bench, WithMachine):
+        return
+    problem = await bench.machine_problem(msgspec.convert(resolved.env_settings, bench.settings))
+    if problem:
+        raise ConfigError(f"env.name: {bench.name} cannot be done on this machine: {problem}")
+
+
 async def preflight(job: Job, env: Mapping[str, str]) -> None:
     """Call each model that never answered; raises ConfigError or ProviderDead."""
     store = Store(job.store)
@@ -125,6 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "preflight")
+    run_async(require_machine(job.resolved))
     if job.resolved.settings.calls.preflight_call:
         run_async(preflight(job, os.environ))
     else:

@@ -35,13 +35,15 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     settings: EnvSettings
 
 
-def open_bench(job: Job) -> Bench:
-    """Return the run's benchmark; imports that one only."""
+def open_bench(job: Job, *, feedback: bool = False) -> Bench:
+    """Return the run's benchmark; imports that one only. `feedback` is for rollouts of training."""
     env = job.resolved.settings.env
     bench = environment(env.name)
     return Bench(
         environment=bench,
-        common=CommonSettings(max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens),
+        common=CommonSettings(
+            max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens, feedback=feedback
+        ),
         settings=msgspec.convert(job.resolved.env_settings, bench.settings),
     )
 
@@ -168,7 +170,7 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "rollout")
     step = read_json(args.plan, Plan).steps[args.step - 1]
-    bench = open_bench(job)
+    bench = open_bench(job, feedback=True)
     train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
     items = [train[id_] for batch in step.batches for id_ in batch.ids]
     skill = visible(read_text(args.skill))

@@ -15,7 +15,15 @@ from skillopt.models.base import CallError, Reply
 from skillopt.models.client import CallPolicy, open_client
 from skillopt.models.ledger import Ledger
 from skillopt.models.store import Store
-from skillopt.phases.preflight import Probe, ask, name_of, probes, require_answers, require_ready
+from skillopt.phases.preflight import (
+    Probe,
+    ask,
+    name_of,
+    probes,
+    require_answers,
+    require_machine,
+    require_ready,
+)
 
 _MOST_ATTEMPTS = 3
 _MOST_WAIT = 20.0
@@ -35,6 +43,7 @@ def main(args: argparse.Namespace) -> None:
     from skillopt.tools.workflow import workflow_root
 
     resolved = load_run(run_file(workflow_root(), args.run), args.set, os.environ)
+    asyncio.run(require_machine(resolved))
     for line in preflight(resolved, os.environ, call=not args.no_call):
         print(line)
 

@@ -16,6 +16,7 @@ from skillopt.models.simulator.asked import read_task
 from skillopt.models.simulator.optimizer import call_kind, improve
 from skillopt.models.simulator.pages import words_on
 from skillopt.models.simulator.rules import rules_of
+from skillopt.models.simulator.sheets import is_workbook_task, write_program
 from skillopt.models.simulator.target import answer, answer_again
 from skillopt.records import Usage
 
@@ -61,6 +62,8 @@ class Simulator:
         if pages:
             task = task._replace(passages=tuple(pages))
         rules = self._in_force(task.skill)
+        if is_workbook_task(user):
+            return write_program(user, rules)
         return answer_again(task, rules) if again else answer(task, rules)
 
     def _search(self, system: str, user: str, request: Request) -> tuple[str, tuple[ToolCall, ...]]:

@@ -19,6 +19,7 @@ from skillopt.models.simulator.briefs import (
 )
 from skillopt.models.simulator.diagnosis import DESCRIPTIONS, causes
 from skillopt.models.simulator.rules import HARMFUL, HELPFUL, rules_in, rules_of
+from skillopt.models.simulator.sheetfaults import is_program_attempt
 from skillopt.models.simulator.text import chance
 
 _PLACEHOLDER = re.compile(r"^.*\bnothing\b.*\blearned\b.*$", re.IGNORECASE | re.MULTILINE)
@@ -115,10 +116,14 @@ def _changes(wrong: list[str], missing: list[str], seed: str) -> list[Proposal]:
 def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
     """Draw a change that does nothing or harm; what was rejected or warned of is not drawn."""
     memory = brief.first("memory")
+    programs = any(is_program_attempt(attempt.trace) for attempt in brief.attempts("trajectory"))
+    fitting = wordings.FOR_BOTH | {
+        rule for rule in wordings.HARMFUL if (rule in wordings.FOR_PROGRAMS) == programs
+    }
     pool = [
         way
         for rule, ways in wordings.HARMFUL.items()
-        if rule not in excluded and wordings.TOPICS[rule] not in memory
+        if rule in fitting and rule not in excluded and wordings.TOPICS[rule] not in memory
         for way in ways
     ]
     pool += [way for way in wordings.USELESS if way not in brief.user]

@@ -9,6 +9,8 @@ from skillopt.models.simulator.asked import Kind, kind_of
 from skillopt.models.simulator.briefs import Attempt
 from skillopt.models.simulator.choosing import marks_of, read_choice
 from skillopt.models.simulator.search_causes import causes_of_search, searched
+from skillopt.models.simulator.sheetfaults import DESCRIPTIONS as OF_PROGRAMS
+from skillopt.models.simulator.sheetfaults import is_program_attempt, program_causes
 from skillopt.models.simulator.text import MONTHS, NUMBER_WORDS, content_stems, sentences, stems
 
 _LONG = 4
@@ -30,6 +32,7 @@ DESCRIPTIONS = {
     "unique": "the right option claims exactly one, the chosen one does not",
     "condition": "the right option names a condition, the chosen one does not",
     **search_causes.DESCRIPTIONS,
+    **OF_PROGRAMS,
 }
 
 
@@ -43,6 +46,8 @@ def causes(attempts: Iterable[Attempt]) -> Counter[str]:
 
 def causes_of(attempt: Attempt) -> list[str]:
     """Name the rules whose lack one failed attempt shows, the plainest first."""
+    if is_program_attempt(attempt.trace):
+        return program_causes(attempt.trace)
     if not attempt.accepted or not attempt.question:
         return []
     if searched(attempt):

@@ -181,6 +181,25 @@ RULES = (
         "operands",
         (_say("calculate compute", "figure figures operands operand", "each every both all two"),),
     ),
+    Rule(
+        "values",
+        (_say("formula formulas", "value values cell cells compute computed python result results"),),
+        negative=True,
+    ),
+    Rule("all_rows", (_say("row rows", "last every number all end", "preview sheet data"),)),
+    Rule("iso", (_say("date dates", "iso yyyy year", "text string form"),)),
+    Rule("header", (_say("header headers heading", "row rows top", "move sort stay stays keep first data"),)),
+    Rule("numeric", (_say("convert turn cast", "number numbers float", "text texts string cells"),)),
+    Rule(
+        "normalise",
+        (_say("compare group match same ignore", "case", "space spaces blank blanks"),),
+    ),
+    Rule(
+        "program",
+        (_say("program code", "block fence", "reply answer write put"),),
+        against=("full_sentence",),
+    ),
+    Rule("new_book", (_say("new fresh empty", "workbook workbooks", "build create start result output"),)),
     Rule("unsure", (_say("unknown unanswerable", _ANSWERING + " say"),)),
     Rule(
         "context",
@@ -192,8 +211,9 @@ HELPFUL = (
     *("short", "bare", "exact", "when", "number", "person", "place", "kind", "rare", "no_repeat"),
     *("label", "equality", "both_ways", "unique", "condition"),
     *("search_again", "source", "table", "unit", "operands"),
+    *("values", "all_rows", "iso", "header", "numeric", "normalise", "program"),
 )
-HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context")
+HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context", "new_book")
 _BY_NAME = {rule.name: rule for rule in RULES}
 
 

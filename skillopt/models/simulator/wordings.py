@@ -103,6 +103,41 @@ RULES = {
         "For a change, total or percentage collect both operands first and compute the result.",
         "When two figures are to be combined, look up each of them and calculate.",
     ),
+    "values": (
+        "Write computed values into cells, never formulas.",
+        "Put results into the cells as plain values instead of formulas.",
+        "Compute in Python and leave no formulas in the cells.",
+    ),
+    "all_rows": (
+        "Work through every row to the last one with data; the preview shows only the first few.",
+        "Go on to the last row of the sheet, wherever the preview ends.",
+        "Take the number of rows from the sheet itself, not from its preview.",
+    ),
+    "iso": (
+        "Write dates as text in the form YYYY-MM-DD.",
+        "Dates go into cells as ISO text, with the year before month and day.",
+        "Give a date as text of year, month and day with hyphens.",
+    ),
+    "header": (
+        "Treat the first row as a header and never move it.",
+        "The header row stays on top; sort only what is below it.",
+        "Keep the header row where it is, since the data begin below.",
+    ),
+    "numeric": (
+        "Turn numbers that are stored as text into numbers before calculating or sorting.",
+        "Convert text that holds a number with float before you use it.",
+        "Cells may hold numbers as text, so convert them before any use.",
+    ),
+    "normalise": (
+        "Compare texts without regard to case and surrounding spaces.",
+        "Ignore upper and lower case and outer spaces when you group or match texts.",
+        "Texts that differ in case or blanks alone are the same; compare them in one form.",
+    ),
+    "program": (
+        "Always reply with a program in one block of code.",
+        "Write the program itself, in one fenced block, and no plan of it.",
+        "Put the whole program into a code block of the reply.",
+    ),
 }
 HARMFUL = {
     "full_sentence": (
@@ -129,6 +164,10 @@ HARMFUL = {
         "Add some context or background to the answer.",
         "Always mention the source of the answer behind it.",
     ),
+    "new_book": (
+        "Build the result in a new, empty workbook.",
+        "Create a fresh workbook for the output and leave the given one alone.",
+    ),
 }
 USELESS = (
     "Read the question carefully before you begin.",
@@ -136,6 +175,9 @@ USELESS = (
     "Take the time to think about the passages.",
     "Read to the end before you decide.",
 )
+FOR_PROGRAMS = frozenset({"new_book"})
+FOR_BOTH = frozenset({"full_sentence"})
+"""Which harmful rules are thought of where programs are wanted, and which everywhere."""
 TOPICS = {
     "full_sentence": "whole sentences as answers",
     "first_words": "answers from the opening of a passage",
@@ -143,6 +185,7 @@ TOPICS = {
     "list_all": "lists of possible answers",
     "unsure": "refusals to answer",
     "context": "background added to answers",
+    "new_book": "results in a new workbook",
 }
 
 

@@ -1,0 +1,60 @@
+"""What a benchmark needs is checked before anything is paid for, with what to do about it."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+from sheets import ROOT
+
+from skillopt.config.resolve import load_run
+from skillopt.envs.registry import require_packages
+from skillopt.envs.spreadsheetbench import ENVIRONMENT
+from skillopt.errors import ConfigError
+from skillopt.phases.plan import plan_run, require_capabilities
+from skillopt.phases.preflight import require_machine
+
+RUN = "env:\n  name: spreadsheetbench\n  split_mode: split_dir\n  split_dir: data/spreadsheetbench\n"
+
+
+@pytest.fixture
+def run_file(tmp_path):
+    file = tmp_path / "sheets.yaml"
+    file.write_text(RUN, encoding="utf-8")
+    return file
+
+
+def test_a_package_that_is_not_installed():
+    with pytest.raises(
+        ConfigError, match=r"spreadsheetbench needs openpyxl, .*'skillopt\[spreadsheetbench\]'"
+    ):
+        require_packages(ENVIRONMENT, installed=lambda name: None)
+
+
+def test_tools_are_needed_in_one_mode(run_file):
+    require_capabilities(load_run(run_file, [], {}), ENVIRONMENT)
+    react = load_run(run_file, ["env.mode=react", "model.target_backend=codex_exec"], {})
+    with pytest.raises(
+        ConfigError, match="needs a target that takes tools; the backend 'codex_exec' does not"
+    ):
+        plan_run("sheets", react)
+
+
+def test_a_machine_that_cannot_isolate_says_so(run_file, monkeypatch):
+    resolved = load_run(run_file, [], {})
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(
+        ConfigError, match=r"cannot be done on this machine: programs of the target cannot be run"
+    ):
+        asyncio.run(require_machine(resolved))
+
+
+def test_the_questions_need_nothing(run_file):
+    run_file.write_text("env:\n  name: searchqa\n  data_path: x\n", encoding="utf-8")
+    asyncio.run(require_machine(load_run(run_file, [], {})))
+
+
+def test_importing_the_benchmark_does_not_import_its_packages():
+    code = "import sys, skillopt.envs.spreadsheetbench; print('openpyxl' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "False\n"
