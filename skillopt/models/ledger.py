@@ -27,7 +27,8 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     """One call that was made, one that was replayed, or one failed attempt.
 
     `seconds` and `usage` of a replayed call are those of the call that was paid for.
-    `error` is the short code of a failed attempt, or its kind.
+    `error` is the short code of a failed attempt, or its kind. `estimated` is what the run's caps
+    count where the provider does not tell the tokens; only runs with caps have it.
     """
 
     key: str
@@ -40,6 +41,7 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     error: str = ""
+    estimated: Usage | None = None
 
 
 class Ledger:
@@ -57,9 +59,17 @@ class Ledger:
         self._path = root / "ledger" / run / f"{name}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._file: int | None = None
 
-    def replied(self, event: Literal["made", "replayed"], key: str, role: RoleModel, reply: Reply) -> None:
+    def replied(
+        self,
+        event: Literal["made", "replayed"],
+        key: str,
+        role: RoleModel,
+        reply: Reply,
+        estimated: Usage | None = None,
+    ) -> None:
         """Note a call that got a reply."""
-        self._write(self._line(event, key, role, reply.usage, reply.seconds))
+        line = self._line(event, key, role, reply.usage, reply.seconds)
+        self._write(msgspec.structs.replace(line, estimated=estimated))
 
     def failed(self, key: str, role: RoleModel, error: CallError, seconds: float) -> None:
         """Note an attempt that got none."""
@@ -140,6 +150,11 @@ def read_ledger(root: Path, run: str, prices: Prices | None = None) -> Accounts:
     return Accounts(
         totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
     )
+
+
+def ledger_lines(root: Path, run: str) -> Iterator[LedgerLine]:
+    """Yield all whole lines of a run."""
+    return (line for line in _lines(root / "ledger" / run) if line is not None)
 
 
 def per_phase(accounts: Accounts) -> list[Totals]:

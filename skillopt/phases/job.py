@@ -30,21 +30,25 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         from skillopt.models.client import CallPolicy, open_client
         from skillopt.models.ledger import Ledger
         from skillopt.models.store import Store
+        from skillopt.phases.spending import allowance
 
         settings = self.resolved.settings
-        target = role == "target"
+        timeout = settings.env.exec_timeout if role == "target" else settings.calls.timeout
         return open_client(
             self.resolved.roles[role],
             policy=CallPolicy(
                 max_attempts=settings.calls.max_attempts,
                 max_wait=settings.calls.max_wait,
-                timeout=settings.env.exec_timeout if target else settings.calls.timeout,
+                timeout=timeout,
                 systemic_failures=settings.calls.systemic_failures,
             ),
             width=min(self.width, width),
             store=Store(self.store),
             ledger=Ledger(self.store, run=self.run, phase=self.phase, label=self.label),
             env=os.environ,
+            allowance=allowance(
+                self.resolved, role, root=self.store, run=self.run, phase=self.phase, patience=timeout
+            ),
         )
 
 

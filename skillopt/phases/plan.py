@@ -12,6 +12,7 @@ from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
 from skillopt.files import write_json
 from skillopt.models.registry import backend_spec
+from skillopt.phases.spending import require_countable
 from skillopt.plan import make_plan
 from skillopt.records import Plan, SplitInfo
 
@@ -23,6 +24,7 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     require_packages(bench)
     require_capabilities(resolved, bench)
     require_no_obstacles(resolved, bench)
+    require_countable(resolved)
     splits = load_splits(resolved, bench)
     if isinstance(bench, WithFiles):
         own = msgspec.convert(resolved.env_settings, bench.settings)
