@@ -267,7 +267,7 @@ class CappedAllowance(Allowance):
         for line in ledger_lines(self._root, self._run):
             if line.event != "made":
                 continue
-            spend = _spend_of_line(line, self._prices)
+            spend = _spend_of_line(line, self._prices, priced=bool(self._caps.cost))
             unknown += spend is None
             total += spend or Spend(calls=1)
             if spend and (line.role, line.phase, line.model) == (
@@ -330,10 +330,10 @@ def spend_of(usage: Usage, price: Price | None) -> Spend:
     )
 
 
-def _spend_of_line(line: LedgerLine, prices: Prices) -> Spend | None:
-    """Return what a line counts, None when its tokens, or with prices its cost, are unknown."""
+def _spend_of_line(line: LedgerLine, prices: Prices, *, priced: bool) -> Spend | None:
+    """Return what a line counts, None when its tokens, or if wanted its cost, are unknown."""
     usage = line.estimated or line.usage
-    unpriced = bool(prices) and cost_of(usage, prices.get(line.model)) is None
+    unpriced = priced and cost_of(usage, prices.get(line.model)) is None
     if usage.prompt is None or usage.completion is None or unpriced:
         return None
     return spend_of(usage, prices.get(line.model))

@@ -16,6 +16,7 @@ from skillopt.models.ledger import Ledger
 from skillopt.models.registry import backend_spec
 from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
 from skillopt.models.store import About, Store, key_maker, with_effort
+from skillopt.progress import Board
 
 __all__ = ["CallPolicy", "Client", "open_client"]
 
@@ -35,7 +36,8 @@ class Client:
 
     A call that is on its way when its caller is cancelled, or when the phase ends early, has
     `grace` seconds to come back and be kept; when a cap was reached, it has all its time. The
-    backend is opened at the first call that the store does not hold.
+    backend is opened at the first call that the store does not hold. `board` is where whoever
+    makes the calls shows how far it is.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Client:
         ledger: Ledger,
         env: Mapping[str, str],
         allowance: Allowance | None = None,
+        board: Board | None = None,
         grace: float = 5.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         draw: Callable[[], float] = random.random,
@@ -55,6 +58,7 @@ class Client:
         if width < 1:
             raise ConfigError(f"calls in flight: expected a width of at least 1, found {width}")
         self.role = role
+        self.board = board or Board()
         self._policy = policy
         self._slots = asyncio.Semaphore(width)
         self._store = store
@@ -232,10 +236,20 @@ def open_client(
     ledger: Ledger,
     env: Mapping[str, str],
     allowance: Allowance | None = None,
+    board: Board | None = None,
 ) -> Client:
     """Return the model of a role, at most `width` calls of which are on their way at once.
 
     Nothing is opened before the first call that the store does not hold: a full replay needs no
     key and no network. `env` is read for secrets when the backend is opened.
     """
-    return Client(role, policy=policy, width=width, store=store, ledger=ledger, env=env, allowance=allowance)
+    return Client(
+        role,
+        policy=policy,
+        width=width,
+        store=store,
+        ledger=ledger,
+        env=env,
+        allowance=allowance,
+        board=board,
+    )

@@ -9,13 +9,17 @@ import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.models.base import Role
+from skillopt.progress import Board
 
 if TYPE_CHECKING:
     from skillopt.models.client import Client
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a phase. `label` names the step, epoch or evaluation in the accounts."""
+    """One run of a phase. `label` names the step, epoch or evaluation in the accounts.
+
+    `board` is where the phase shows how far it is.
+    """
 
     resolved: Resolved
     run: str
@@ -23,6 +27,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     store: Path
     width: int
+    board: Board
 
     def client(self, role: Role, *, width: int) -> "Client":
         """Return the model of a role; at most `width` calls at once, and never more than was granted."""
@@ -46,6 +51,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             store=Store(self.store),
             ledger=Ledger(self.store, run=self.run, phase=self.phase, label=self.label),
             env=os.environ,
+            board=self.board,
             allowance=allowance(
                 self.resolved, role, root=self.store, run=self.run, phase=self.phase, patience=timeout
             ),
@@ -71,4 +77,5 @@ def open_job(args: argparse.Namespace, phase: str) -> Job:
         label=args.label,
         store=args.store,
         width=args.width,
+        board=args.board,
     )

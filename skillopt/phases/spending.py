@@ -15,15 +15,13 @@ FREE = Price(prompt=0.0, completion=0.0)
 
 
 def prices_of(resolved: Resolved) -> Prices:
-    """Return the run's price table with simulated models for free; empty without `calls.prices`.
+    """Return the run's price table, and simulated models for free.
 
     Raises ConfigError when the table cannot be read.
     """
     table = resolved.settings.calls.prices
-    if not table:
-        return {}
     simulated = {role.model: FREE for role in resolved.roles.values() if is_simulated(role)}
-    return {**simulated, **read_prices(Path(table))}
+    return {**simulated, **(read_prices(Path(table)) if table else {})}
 
 
 def is_simulated(role: RoleModel) -> bool:

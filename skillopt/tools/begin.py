@@ -1,0 +1,24 @@
+"""What the engine's process does when the jobs of a run begin: say what it will take, and that it runs."""
+
+import asyncio
+import atexit
+import sys
+from pathlib import Path
+
+from skillopt.progress import Board
+from skillopt.runs import Run
+
+SIGN = "logs/workflow.progress.json"
+"""Below a run's folder: the engine works on the run; gone when it has ended."""
+
+
+def begin(run: Run, results: Path) -> None:
+    """Print a line of the forecast, and show until this process ends that it works on the run."""
+    from skillopt.forecast.estimate import forecast
+    from skillopt.tools.plan import headline
+
+    found = asyncio.run(forecast(run, results / ".calls"))
+    print(headline(found), file=sys.stderr, flush=True)
+    board = Board("workflow", results / run.plan.run / SIGN)
+    board.start()
+    atexit.register(board.end)
