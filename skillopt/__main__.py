@@ -41,6 +41,7 @@ TOOLS = {
     "plan": "show what a run will take: steps, jobs, calls, tokens, cost",
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
+    "watch": "watch a run while it lasts, from any shell",
     "init": "start a project: configuration and sample data in a folder",
     "materialise": "fetch the real data of a published benchmark by its split manifest",
     "new-benchmark": "start a benchmark of your own: package, configuration, sample",

@@ -120,11 +120,14 @@ def in_words(part: Part) -> str:
 class Board:
     """Where a command shows that it lives and how far it is; without a path it shows nothing.
 
-    The file is written every two seconds by a thread of its own, so that a long call is no silence.
+    The file is written every few seconds by a thread of its own, so that a long call is no silence.
     """
 
-    def __init__(self, command: str = "", path: Path | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, command: str = "", path: Path | None = None, *, quiet: bool = False, every: float = _EVERY
+    ) -> None:
         self._command = command
+        self._every = every
         self._path = path
         self._quiet = quiet
         self._parts: list[Progress] = []
@@ -152,7 +155,7 @@ class Board:
             self._path.unlink(missing_ok=True)
 
     def _beat(self) -> None:
-        while not self._over.wait(_EVERY):
+        while not self._over.wait(self._every):
             self._write()
 
     def _write(self) -> None:

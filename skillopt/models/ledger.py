@@ -140,21 +140,41 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_ledger(root: Path, run: str, prices: Prices | None = None) -> Accounts:
     """Add up all lines of a run that processes have written so far; with prices, what they cost."""
-    groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
-    torn = 0
-    for line in _lines(root / "ledger" / run):
-        if line is None:
-            torn += 1
-        else:
-            groups[line.role, line.phase, line.label].append(line)
-    return Accounts(
-        totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
-    )
+    return LedgerReader(root, run).accounts(prices)
+
+
+class LedgerReader:
+    """Reads a run's accounts again and again: only files that have grown are read anew."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self._folder = root / "ledger" / run
+        self._files: dict[Path, tuple[int, list[LedgerLine | None]]] = {}
+
+    def accounts(self, prices: Prices | None = None) -> Accounts:
+        """Add up all lines that processes have written so far; with prices, what they cost."""
+        groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
+        torn = 0
+        for line in self._lines():
+            if line is None:
+                torn += 1
+            else:
+                groups[line.role, line.phase, line.label].append(line)
+        return Accounts(
+            totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
+        )
+
+    def _lines(self) -> Iterator[LedgerLine | None]:
+        for path in sorted(self._folder.glob("*.jsonl")):
+            size = path.stat().st_size
+            if path not in self._files or self._files[path][0] != size:
+                self._files[path] = size, list(_lines_of(path))
+            yield from self._files[path][1]
 
 
 def ledger_lines(root: Path, run: str) -> Iterator[LedgerLine]:
     """Yield all whole lines of a run."""
-    return (line for line in _lines(root / "ledger" / run) if line is not None)
+    for path in sorted((root / "ledger" / run).glob("*.jsonl")):
+        yield from (line for line in _lines_of(path) if line is not None)
 
 
 def per_phase(accounts: Accounts) -> list[Totals]:
@@ -169,14 +189,13 @@ def per_phase(accounts: Accounts) -> list[Totals]:
     return list(sums.values())
 
 
-def _lines(folder: Path) -> Iterator[LedgerLine | None]:
-    for path in sorted(folder.glob("*.jsonl")):
-        for content in path.read_bytes().splitlines():
-            try:
-                yield msgspec.json.decode(content, type=LedgerLine)
-            except msgspec.DecodeError:
-                log.warning("%s: a line is cut off; it is left out of the accounts", path)
-                yield None
+def _lines_of(path: Path) -> Iterator[LedgerLine | None]:
+    for content in path.read_bytes().splitlines():
+        try:
+            yield msgspec.json.decode(content, type=LedgerLine)
+        except msgspec.DecodeError:
+            log.warning("%s: a line is cut off; it is left out of the accounts", path)
+            yield None
 
 
 def _total(role: Role, phase: str, label: str, lines: list[LedgerLine], prices: Prices) -> Totals:

@@ -5,10 +5,10 @@ import atexit
 import sys
 from pathlib import Path
 
-from skillopt.progress import Board
+from skillopt.progress import SUFFIX, Board
 from skillopt.runs import Run
 
-SIGN = "logs/workflow.progress.json"
+SIGN = f"logs/workflow{SUFFIX}"
 """Below a run's folder: the engine works on the run; gone when it has ended."""
 
 
@@ -19,6 +19,9 @@ def begin(run: Run, results: Path) -> None:
 
     found = asyncio.run(forecast(run, results / ".calls"))
     print(headline(found), file=sys.stderr, flush=True)
-    board = Board("workflow", results / run.plan.run / SIGN)
+    folder = results / run.plan.run
+    for left in folder.glob(f"logs/**/*{SUFFIX}"):
+        left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
+    board = Board("workflow", folder / SIGN)
     board.start()
     atexit.register(board.end)
