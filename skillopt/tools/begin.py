@@ -20,7 +20,7 @@ def begin(run: Run, results: Path) -> None:
     found = asyncio.run(forecast(run, results / ".calls"))
     print(headline(found), file=sys.stderr, flush=True)
     folder = results / run.plan.run
-    for left in folder.glob(f"logs/**/*{SUFFIX}"):
+    for left in folder.glob(f"logs/**/*{SUFFIX}*"):
         left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
     board = Board("workflow", folder / SIGN)
     board.start()
