@@ -13,7 +13,7 @@ from skillopt.forecast.counts import Count, Range, Requests, Size, count_calls, 
 from skillopt.forecast.rehearsal import Seen, Stage, look, rehearse
 from skillopt.models.base import Role
 from skillopt.models.estimates import ASSUMED_COMPLETION, CHARS_PER_TOKEN, prompt_tokens
-from skillopt.models.ledger import per_phase, read_ledger
+from skillopt.models.ledger import Totals, per_phase, read_ledger
 from skillopt.models.prices import Price, Prices, cost_of
 from skillopt.models.store import Store, call_key
 from skillopt.phases.initial_skill import initial_skill_path
@@ -55,7 +55,10 @@ class Line(Amount, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run will take. `prices` is the price table, "" for none."""
+    """What a run will take.
+
+    `made` is how many calls it has paid for so far, `prices` the price table, "" for none.
+    """
 
     run: str
     models: dict[Role, str]
@@ -65,6 +68,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     lines: tuple[Line, ...]
     total: Amount
+    made: int
     prices: str
 
 
@@ -85,7 +89,8 @@ async def forecast(run: Run, store: Path) -> Forecast:
     counts = count_calls(resolved.settings, plan, requests)
     sizes = await _sizes(resolved, plan, splits, bench, skill, seen)
     probing, held_probes = _probes(resolved, Store(store))
-    means = _measured(store, plan.run)
+    totals = per_phase(read_ledger(store, plan.run))
+    means = _measured(totals)
     prices = prices_of(resolved)
     lines = [
         _line(resolved, part, sizes, _held(part, plan, seen, held_probes), means, prices)
@@ -100,6 +105,7 @@ async def forecast(run: Run, store: Path) -> Forecast:
         jobs=run.jobs(),
         lines=tuple(lines),
         total=_sum(lines),
+        made=sum(total.made for total in totals),
         prices=resolved.settings.calls.prices,
     )
 
@@ -191,9 +197,8 @@ def _held(
     return known, held
 
 
-def _measured(store: Path, run: str) -> dict[tuple[Role, str], float]:
+def _measured(totals: Sequence[Totals]) -> dict[tuple[Role, str], float]:
     """Return the mean length of the replies of each phase that the run has had, in tokens."""
-    totals = per_phase(read_ledger(store, run))
     return {
         (total.role, total.phase): total.usage.completion / total.made
         for total in totals

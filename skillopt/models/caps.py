@@ -8,10 +8,7 @@ on. A cap can be passed only by calls in flight that use more than was expected 
 
 import asyncio
 import contextlib
-import fcntl
 import logging
-import os
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -24,8 +21,7 @@ from skillopt.models.base import Reply, Request, RoleModel
 from skillopt.models.estimates import ASSUMED_COMPLETION, estimated_usage, prompt_tokens
 from skillopt.models.ledger import LedgerLine, ledger_lines
 from skillopt.models.prices import Price, Prices, cost_of
-from skillopt.models.store import StoreError
-from skillopt.process import is_running
+from skillopt.models.tally import Spend, Tally, locked, process_name
 from skillopt.records import Usage
 
 log = logging.getLogger(__name__)
@@ -49,24 +45,6 @@ class Caps(msgspec.Struct, frozen=True, kw_only=True):
     def any(self) -> bool:
         """Whether there is a limit."""
         return bool(self.cost or self.tokens or self.calls)
-
-
-class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls, tokens (prompt and completion), and USD."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-
-    def __add__(self, other: "Spend") -> "Spend":
-        return Spend(
-            calls=self.calls + other.calls, tokens=self.tokens + other.tokens, cost=self.cost + other.cost
-        )
-
-    def __sub__(self, other: "Spend") -> "Spend":
-        return Spend(
-            calls=self.calls - other.calls, tokens=self.tokens - other.tokens, cost=self.cost - other.cost
-        )
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,24 +80,6 @@ def admit(caps: Caps, spent: Spend, held: Spend, call: Expected) -> Verdict:
         if aside and used + aside + own > room:
             verdict = Verdict(do="wait", kind=kind)
     return verdict
-
-
-class _Held(msgspec.Struct):
-    """What a process has set aside; after `until` (seconds since 1970) it is taken for dead."""
-
-    amount: Spend
-    until: float
-
-
-class _State(msgspec.Struct):
-    """The shared file. A process is named `<host>/<pid>/<start>`."""
-
-    spent: Spend = Spend()
-    held: dict[str, _Held] = {}
-
-    def aside(self) -> Spend:
-        """Add up what all processes have set aside."""
-        return sum((held.amount for held in self.held.values()), Spend())
 
 
 class Hold:
@@ -169,7 +129,7 @@ class CappedAllowance(Allowance):
         self._prices = prices
         self._patience = patience
         self._sleep = sleep
-        self._owner = f"{socket.gethostname()}/{os.getpid()}/{time.time_ns()}"
+        self._owner = process_name()
         self._seen: Spend | None = None
         self._unknown_said = False
 
@@ -182,22 +142,22 @@ class CappedAllowance(Allowance):
             yield hold
         finally:
             if not hold.closed:
-                with self._locked() as state:
-                    self._give_back(state, amount)
+                with self._locked() as tally:
+                    tally.give_back(self._owner, amount)
 
     async def _reserve(self, request: Request) -> Spend:
         wait, most = _WAITS
         while True:
-            with self._locked() as state:
-                _forget_the_dead(state)
+            with self._locked() as tally:
+                tally.forget_the_dead()
                 call = self._expected(request)
-                verdict = admit(self._caps, state.spent, state.aside(), call)
+                verdict = admit(self._caps, tally.spent, tally.aside(), call)
                 if verdict.do == "go":
-                    self._set_aside(state, call.amount)
+                    tally.set_aside(self._owner, call.amount, time.time() + self._patience + _SLACK)
             if verdict.do == "go":
                 return call.amount
             if verdict.do == "stop":
-                raise CapReached(self._message(verdict.kind, state.spent, call))
+                raise CapReached(self._message(verdict.kind, tally.spent, call))
             await self._sleep(wait)
             wait = min(wait * 2, most)
 
@@ -213,19 +173,6 @@ class CappedAllowance(Allowance):
     def _spend(self, usage: Usage) -> Spend:
         return spend_of(usage, self._prices.get(self._role.model))
 
-    def _set_aside(self, state: _State, amount: Spend) -> None:
-        mine = state.held.get(self._owner)
-        total = amount + mine.amount if mine else amount
-        state.held[self._owner] = _Held(amount=total, until=time.time() + self._patience + _SLACK)
-
-    def _give_back(self, state: _State, amount: Spend) -> None:
-        mine = state.held.get(self._owner)
-        if mine is None:  # taken for dead: a call that lasted beyond its limit
-            return
-        mine.amount -= amount
-        if mine.amount.calls <= 0:
-            del state.held[self._owner]
-
     @contextlib.contextmanager
     def paid(self, request: Request, reply: Reply, aside: Spend) -> Iterator[Usage | None]:
         """Count a call and give back what was set aside for it; see `Hold.paid`."""
@@ -235,46 +182,31 @@ class CappedAllowance(Allowance):
             self._unknown_said = True
             log.warning("a reply came without its tokens: the caps count them by the length of the text")
         used = self._spend(estimate or reply.usage)
-        with self._locked() as state:
+        with self._locked() as tally:
             yield estimate
-            self._give_back(state, aside)
-            state.spent += used
+            tally.give_back(self._owner, aside)
+            tally.spent += used
             self._seen = (self._seen or Spend()) + used
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[_State]:
-        """Read the shared state, and write it when it was changed without an error."""
-        path = self._root / "budget" / f"{self._run}.json"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise StoreError(f"call store: cannot open {path}: {error}. No call was made.") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            found = _decoded(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
-            state = found or _State()
-            if self._seen is None or found is None:
-                self._count(state)
-            yield state
-            _overwrite(descriptor, path, msgspec.json.encode(state))
-        finally:
-            os.close(descriptor)
+    def _locked(self) -> Iterator[Tally]:
+        """Yield the tally of the run, counted from the ledger at first."""
+        with locked(self._root / "budget" / f"{self._run}.json") as (tally, found):
+            if self._seen is None or not found:
+                self._count(tally)
+            yield tally
 
-    def _count(self, state: _State) -> None:
+    def _count(self, tally: Tally) -> None:
         """Count what is spent from the ledger, whose lines are written under the same lock."""
         seen, total, unknown = Spend(), Spend(), 0
+        mine = (self._role.role, self._phase, self._role.model)
         for line in ledger_lines(self._root, self._run):
             if line.event != "made":
                 continue
             spend = _spend_of_line(line, self._prices, priced=bool(self._caps.cost))
             unknown += spend is None
             total += spend or Spend(calls=1)
-            if spend and (line.role, line.phase, line.model) == (
-                self._role.role,
-                self._phase,
-                self._role.model,
-            ):
+            if spend and (line.role, line.phase, line.model) == mine:
                 seen += spend
         if unknown and (self._caps.tokens or self._caps.cost):
             log.warning(
@@ -282,7 +214,7 @@ class CappedAllowance(Allowance):
                 "budget.max_tokens and budget.max_cost",
                 unknown,
             )
-        state.spent, self._seen = total, seen
+        tally.spent, self._seen = total, seen
 
     def _message(self, kind: Kind, spent: Spend, call: Expected) -> str:
         cap, used = getattr(self._caps, kind), getattr(spent, kind)
@@ -337,30 +269,3 @@ def _spend_of_line(line: LedgerLine, prices: Prices, *, priced: bool) -> Spend |
     if usage.prompt is None or usage.completion is None or unpriced:
         return None
     return spend_of(usage, prices.get(line.model))
-
-
-def _decoded(content: bytes) -> _State | None:
-    """Read the state; None for a new file, and for one that a crash left half-written."""
-    try:
-        return msgspec.json.decode(content, type=_State)
-    except msgspec.DecodeError:
-        return None
-
-
-def _overwrite(descriptor: int, path: Path, content: bytes) -> None:
-    try:
-        os.ftruncate(descriptor, 0)
-        written = os.pwrite(descriptor, content, 0)
-    except OSError as error:
-        raise StoreError(f"call store: cannot write {path}: {error}. No further call is made.") from error
-    if written != len(content):
-        raise StoreError(f"call store: no room for {path}. No further call is made.")
-
-
-def _forget_the_dead(state: _State) -> None:
-    """Drop what processes have set aside that are gone, or whose calls cannot be on their way any more."""
-    host, now = socket.gethostname(), time.time()
-    for owner, held in list(state.held.items()):
-        where, pid, _ = owner.split("/")
-        if held.until < now or (where == host and not is_running(int(pid))):
-            del state.held[owner]

@@ -57,8 +57,10 @@ def headline(found: Forecast) -> str:
     ]
     if total.cost is not None and found.prices:
         parts.append(f"{_cost(total)} USD by {found.prices}")
+    if found.made:
+        parts.append(f"this run has made {_several(found.made, 'call')} so far")
     if total.held:
-        parts.append(f"{total.held:,} calls are in the call store already")
+        parts.append(f"of the {total.known:,} that are known now, the call store holds {total.held:,}")
     return "; ".join(parts)
 
 

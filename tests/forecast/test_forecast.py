@@ -101,7 +101,7 @@ def test_what_the_store_holds_is_seen(made, tmp_path):
         Store(tmp_path / "calls").put(call_key(role, request(entry)), reply, about)
     _, found = made()
     assert (line(found, "evaluate").held, line(found, "rollout").held) == (2, 1)
-    assert "3 calls are in the call store already" in headline(found)
+    assert "of the 7 that are known now, the call store holds 3" in headline(found)
     _, other = made("model.target=another")
     assert other.total.held == 0
 

@@ -11,9 +11,10 @@ from clients import POLICY, ask, client_at, role_at
 from endpoint import Answer, Endpoint
 
 from skillopt.errors import CapReached
-from skillopt.models.caps import CappedAllowance, Caps, Expected, Spend, admit
+from skillopt.models.caps import CappedAllowance, Caps, Expected, admit
 from skillopt.models.ledger import ledger_lines, read_ledger
 from skillopt.models.prices import Price
+from skillopt.models.tally import Spend
 
 PRICES = {"m-1": Price(prompt=1000.0, completion=1000.0)}
 """A call of the endpoint uses 7 + 3 tokens, and so costs a cent."""

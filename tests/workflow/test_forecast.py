@@ -117,7 +117,8 @@ def test_of_the_whole_loop(finished, server, tmp_path):
     assert said["optimizer", "reflect"]["asks"] == {"low": 4, "high": 6}
     assert empty["total"]["known"] == 1 + 1 + 6 + 8
     assert empty["total"]["held"] == 0
-    assert planned(finished)["total"]["held"] == 1 + 1 + 6 + 8
+    again = planned(finished)
+    assert (again["total"]["held"], again["made"]) == (1 + 1 + 6 + 8, finished.call_count)
     assert empty["jobs"] == jobs_of(finished.output)
     assert f"loop: 2 epochs, 2 steps, {empty['jobs']} jobs; " in finished.output
 
