@@ -79,12 +79,15 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     grown: Mapping[Size, float]
 
 
-async def forecast(run: Run, store: Path) -> Forecast:
-    """Forecast a planned run; reads the call store at `store`, writes nothing, makes no call."""
+async def forecast(run: Run, store: Path, *, most: int = 0) -> Forecast:
+    """Forecast a planned run; reads the call store at `store`, writes nothing, makes no call.
+
+    With `most`, only so many items of a split are looked at: less is known, in less time.
+    """
     resolved, plan, splits = run.resolved, run.plan, run.splits
     bench = bench_of(resolved)
     skill = read_text(initial_skill_path(resolved.settings.env.name, resolved.settings.env.skill_init))
-    seen = await _look(resolved, splits, bench, skill, Store(store))
+    seen = await _look(run, bench, skill, Store(store), most)
     requests = Requests(**{name: {id_: one.key for id_, one in of.items()} for name, of in seen.items()})
     counts = count_calls(resolved.settings, plan, requests)
     sizes = await _sizes(resolved, plan, splits, bench, skill, seen)
@@ -110,17 +113,19 @@ async def forecast(run: Run, store: Path) -> Forecast:
     )
 
 
-async def _look(
-    resolved: Resolved, splits: Splits, bench: Bench, skill: str, store: Store
-) -> dict[str, dict[str, Seen]]:
-    evaluation = resolved.settings.evaluation
+async def _look(run: Run, bench: Bench, skill: str, store: Store, most: int) -> dict[str, dict[str, Seen]]:
+    settings, splits = run.resolved.settings, run.splits
+    first = set(ids_of(run.plan.steps[0]))
     wanted = {
-        "train": splits.train,
-        "val": used(splits.val, evaluation.sel_env_num),
-        "test": used(splits.test, evaluation.test_env_num) if evaluation.eval_test else [],
+        "train": sorted(splits.train, key=lambda item: item.id not in first),
+        "val": used(splits.val, settings.evaluation.sel_env_num),
+        "test": used(splits.test, settings.evaluation.test_env_num) if settings.evaluation.eval_test else [],
     }
-    role, seed = resolved.roles["target"], resolved.settings.train.seed
-    return {name: await look(items, skill, bench, role, store, seed) for name, items in wanted.items()}
+    role, seed = run.resolved.roles["target"], settings.train.seed
+    return {
+        name: await look(items, skill, bench, role, store, seed=seed, most=most)
+        for name, items in wanted.items()
+    }
 
 
 async def _sizes(
@@ -191,7 +196,7 @@ def _held(
     for count in part:
         if count.initial:
             ids = ids_of(plan.steps[0]) if count.size == "train" else list(seen[count.size])
-            items = {one.key: one for one in (seen[count.size][id_] for id_ in ids)}
+            items = {one.key: one for one in (seen[count.size][id_] for id_ in ids) if one.looked}
             known += len(items)
             held += sum(one.held for one in items.values())
     return known, held

@@ -38,45 +38,49 @@ class _NoModel(Client):
 
 
 class Looker(_NoModel):
-    """Answers from the store as far as it goes; notes each request's key and prompt tokens."""
+    """Notes the key and the prompt tokens of a first request, and answers nothing."""
 
-    def __init__(self, role: RoleModel, store: Store) -> None:
+    def __init__(self, role: RoleModel) -> None:
         super().__init__(role)
         self._key_of = key_maker(role)
-        self._replies = store
         self.keys: list[str] = []
-        self.held = 0
 
     async def call(self, request: Request) -> Reply:
-        """Return the kept reply; raises CallError when there is none."""
+        """Raise CallError, which ends the item."""
         self.keys.append(self._key_of(request))
         self.prompts.append(prompt_tokens(request))
-        reply = self._replies.get(self.keys[-1])
-        if reply is None:
-            raise CallError("not in the call store")
-        self.held += 1
-        return reply
+        raise CallError("only looked at")
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """One item with the initial skill: key and prompt tokens of its first call, calls that are held."""
+    """The first request of an item with the initial skill: its key and tokens, whether the reply is held."""
 
     key: str
     prompt: int
-    held: int
+    held: bool = False
+    looked: bool = True
 
 
 async def look(
-    items: Sequence[Item], skill: str, bench: Bench, role: RoleModel, store: Store, seed: int
+    items: Sequence[Item], skill: str, bench: Bench, role: RoleModel, store: Store, *, seed: int, most: int
 ) -> dict[str, Seen]:
-    """Build the requests of items with a skill and look them up; without one, the id is the key."""
-    found = {}
-    for item in items:
-        looker = Looker(role, store)
+    """Build the first requests of items, and look them up in the store.
+
+    At most `most` items are looked at (0: all); the others are taken for new, and as long as the mean.
+    An item that makes no request has its id as key.
+    """
+    found: dict[str, Seen] = {}
+    for item in items[: most or None]:
+        looker = Looker(role)
         await roll_out([item], visible(skill), bench, looker, width=1, seed=seed, what="")
-        key, prompt = (looker.keys[0], looker.prompts[0]) if looker.keys else (item.id, 0)
-        found[item.id] = Seen(key=key, prompt=prompt, held=looker.held)
-    return found
+        if looker.keys:
+            key = looker.keys[0]
+            found[item.id] = Seen(key=key, prompt=looker.prompts[0], held=store.get(key) is not None)
+        else:
+            found[item.id] = Seen(key=item.id, prompt=0)
+    mean = sum(one.prompt for one in found.values()) // max(len(found), 1)
+    others = {item.id: Seen(key=item.id, prompt=mean, looked=False) for item in items[len(found) :]}
+    return found | others
 
 
 class _Actor(_NoModel):

@@ -11,13 +11,16 @@ from skillopt.runs import Run
 SIGN = f"logs/workflow{SUFFIX}"
 """Below a run's folder: the engine works on the run; gone when it has ended."""
 
+_MOST_LOOKED = 64
+"""Items of a split whose requests are built: a benchmark may read a large file for each."""
+
 
 def begin(run: Run, results: Path) -> None:
     """Print a line of the forecast, and show until this process ends that it works on the run."""
     from skillopt.forecast.estimate import forecast
     from skillopt.tools.plan import headline
 
-    found = asyncio.run(forecast(run, results / ".calls"))
+    found = asyncio.run(forecast(run, results / ".calls", most=_MOST_LOOKED))
     print(headline(found), file=sys.stderr, flush=True)
     folder = results / run.plan.run
     for left in folder.glob(f"logs/**/*{SUFFIX}*"):

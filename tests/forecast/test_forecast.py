@@ -41,10 +41,10 @@ def made(tmp_path, monkeypatch):
         entries = [item(f"{split}{n}", n) for n in range(count)]
         (tmp_path / "data" / split / "items.json").write_text(json.dumps(entries))
 
-    def look(*overrides):
+    def look(*overrides, most=0):
         resolved = load_run(tmp_path / "config/run.yaml", overrides, {})
         run = Run(resolved, *plan_run("run", resolved))
-        return run, asyncio.run(forecast(run, tmp_path / "calls"))
+        return run, asyncio.run(forecast(run, tmp_path / "calls", most=most))
 
     return look
 
@@ -95,13 +95,14 @@ def test_what_the_store_holds_is_seen(made, tmp_path):
     role = run.resolved.roles["target"]
     reply = Reply(text="<answer>1</answer>", usage=Usage(calls=1))
     about = About(backend="x", model="small", run="other", role="target", phase="p", label="l")
-    for entry in (item("val0", 0), item("val1", 1), item(run.plan.steps[0].batches[0].ids[0], 9)):
-        if entry["id"].startswith("train"):
-            entry = item(entry["id"], int(entry["id"][5:]))
+    for id_ in ("val0", "val1", min(run.plan.steps[0].batches[0].ids)):
+        entry = item(id_, int(id_.lstrip("trainvl")))
         Store(tmp_path / "calls").put(call_key(role, request(entry)), reply, about)
     _, found = made()
     assert (line(found, "evaluate").held, line(found, "rollout").held) == (2, 1)
     assert "of the 7 that are known now, the call store holds 3" in headline(found)
+    _, part = made(most=1)
+    assert (part.total.known, part.total.held, part.total.asks) == (2, 2, found.total.asks)
     _, other = made("model.target=another")
     assert other.total.held == 0
 
