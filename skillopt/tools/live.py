@@ -42,7 +42,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """A run at one moment; `note` says more about its condition, `seconds` is how long it runs.
 
-    `phases` are those at work; of a dead run, those that were.
+    `phases` are those at work; of a dead run, those that were. `initial` and `last` are the first
+    and the latest gate record.
     """
 
     status: Status
@@ -53,6 +54,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[Phase, ...]
     decisions: tuple[str, ...]
     initial: Gate | None
+    last: Gate | None
     totals: tuple[Totals, ...]
     caps: Caps
 
@@ -101,6 +103,7 @@ class Viewer:
             phases=tuple(Phase(name=name, sign=sign) for name, sign in shown.items() if name != _ENGINE),
             decisions=tuple(in_words(gate) for gate in gates),
             initial=read_json(first, Gate) if first.exists() else None,
+            last=gates[-1] if gates else None,
             totals=tuple(per_phase(self._ledger.accounts(_prices(resolved)))),
             caps=caps_of(resolved),
         )

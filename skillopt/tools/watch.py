@@ -128,9 +128,9 @@ def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
 
 
 def _scores(view: View) -> RenderableType:
-    if view.initial is None or view.status.last is None:
+    if view.initial is None or view.last is None:
         return Text("none yet")
-    state, first = view.status.last.state, view.initial.state.current
+    state, first = view.last.state, view.initial.state.current
     table = Table.grid(padding=_MARGIN)
     for name, scored in (("initial", first), ("current", state.current), ("best", state.best)):
         score = scored.score
