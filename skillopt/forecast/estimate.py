@@ -9,7 +9,17 @@ import msgspec
 from skillopt.config.resolved import Resolved
 from skillopt.data import Splits, used
 from skillopt.files import read_text
-from skillopt.forecast.counts import Count, Range, Requests, Size, count_calls, exactly, groups_of, ids_of
+from skillopt.forecast.counts import (
+    Count,
+    Range,
+    Requests,
+    Size,
+    count_calls,
+    count_jobs,
+    exactly,
+    groups_of,
+    ids_of,
+)
 from skillopt.forecast.rehearsal import Seen, Stage, look, rehearse
 from skillopt.models.base import Role
 from skillopt.models.estimates import ASSUMED_COMPLETION, CHARS_PER_TOKEN, prompt_tokens
@@ -105,7 +115,7 @@ async def forecast(run: Run, store: Path, *, most: int = 0) -> Forecast:
         simulated=tuple(role for role, model in sorted(resolved.roles.items()) if is_simulated(model)),
         epochs=plan.num_epochs,
         steps=len(plan.steps),
-        jobs=run.jobs(),
+        jobs=count_jobs(resolved.settings, plan),
         lines=tuple(lines),
         total=_sum(lines),
         made=sum(total.made for total in totals),

@@ -66,6 +66,7 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--label", default="by-hand", help="step or epoch, for the accounts")
     parser.add_argument("--width", type=int, default=64, help="most model calls in flight")
+    parser.set_defaults(board=Board())  # the command line puts one with a place there
 
 
 def open_job(args: argparse.Namespace, phase: str) -> Job:

@@ -127,7 +127,16 @@ def test_every_prompt_of_the_optimizer_is_measured(made, mode):
         assert (one.prompt.high > 0) == (one.paid.high > 0), one
         assert one.prompt.high >= one.prompt.low
     asked = {one.phase for one in found.lines if one.asks.high}
-    expected = {"rollout", "evaluate", "compare", "reflect", "aggregate", "slow_update", "meta_skill"}
+    expected = {
+        "rollout",
+        "evaluate",
+        "sample",
+        "compare",
+        "reflect",
+        "aggregate",
+        "slow_update",
+        "meta_skill",
+    }
     expected |= {"select"} if mode != "full_rewrite_minibatch" else set()
     expected |= {"update"} if mode != "full_rewrite_minibatch" else set()
     assert asked == expected

@@ -29,8 +29,8 @@ ONE_EPOCH = {
     "optimizer__slow_update_samples": 20,
 }
 TWO_TURNS = {
-    "train__num_epochs": 2,
-    "train__batch_size": 2,
+    "train__num_epochs": 3,
+    "train__batch_size": 3,
     "train__accumulation": 2,
     "env__max_turns": 2,
     "optimizer__lr_control_mode": "autonomous",
@@ -107,9 +107,9 @@ def test_of_the_whole_loop(finished, server, tmp_path):
     assert exact == {
         "preflight": 1,
         "rollout": 12,
-        "compare": 4,
+        "sample": 2,
+        "compare": 2,
         "slow_update": 1,
-        "meta_skill": 1,
         "update": 0,
     }
     assert said["target", "rollout"]["paid"] == {"low": 6, "high": 12}
@@ -140,6 +140,8 @@ def test_of_other_loops(project, server, settings):
         assert ("target", "compare") not in said
         assert said["target", "evaluate"]["asks"] == {"low": 4, "high": 4 * 4}
     else:
-        assert said["target", "rollout"]["asks"] == {"low": 16, "high": 32}
-        assert said["optimizer", "select"]["asks"] == {"low": 0, "high": 8}
-        assert said["target", "compare"]["asks"] == {"low": 4, "high": 24}
+        assert said["target", "rollout"]["asks"] == {"low": 18, "high": 36}
+        assert said["optimizer", "select"]["asks"] == {"low": 0, "high": 6}
+        assert said["target", "sample"]["asks"] == {"low": 4, "high": 8}
+        assert said["target", "compare"]["asks"] == {"low": 4, "high": 40}
+        assert said["optimizer", "meta_skill"]["paid"] == {"low": 1, "high": 1}
