@@ -84,6 +84,7 @@ def count_calls(settings: Settings, plan: Plan, requests: Requests) -> list[Coun
     return [
         *_rollouts(settings, plan, requests),
         *_evaluations(settings, plan, requests),
+        *_repeats(settings, requests),
         *_comparisons(settings, plan, requests),
         *_steps(settings, plan, requests),
         *_epochs(settings, plan),
@@ -94,7 +95,8 @@ def count_jobs(settings: Settings, plan: Plan) -> int:
     """Return how many jobs the whole run is, up to its summary."""
     ends = _JOBS_OF_GUIDANCE * len(plan.epochs) if settings.optimizer.use_slow_update else 0
     ends += _JOBS_OF_COMPARISON * len(compared(settings, plan)) + len(remembered(settings, plan))
-    evaluations = (3 if settings.evaluation.eval_test else 0) + _may_end_unscored(settings)
+    passes = 2 if settings.evaluation.repeats > 1 else 1
+    evaluations = (3 * passes if settings.evaluation.eval_test else 0) + _may_end_unscored(settings)
     return _JOBS_OF_ALL + _JOBS_OF_STEP * len(plan.steps) + ends + evaluations
 
 
@@ -147,6 +149,18 @@ def _evaluations(settings: Settings, plan: Plan, requests: Requests) -> Iterator
         yield one("test/initial", "test", len(requests.test), test, len(test - train - val))
         for skill in ("best", "last"):
             yield one(f"test/{skill}", "test", len(requests.test), test, None)
+
+
+def _repeats(settings: Settings, requests: Requests) -> Iterator[Count]:
+    """Each further pass draws fresh samples, so nothing is held before."""
+    times = settings.evaluation.repeats - 1
+    if not times or not settings.evaluation.eval_test:
+        return
+    ids, keys = len(requests.test) * times, len(set(requests.test.values())) * times
+    asks, paid = exactly(ids), exactly(keys)
+    yield _target(settings, "repeat", "test/initial", "test", asks=asks, paid=paid)
+    for skill in ("best", "last"):
+        yield _target(settings, "repeat", f"test/{skill}", "test", asks=up_to(ids), paid=up_to(keys))
 
 
 def _comparisons(settings: Settings, plan: Plan, requests: Requests) -> Iterator[Count]:

@@ -50,7 +50,7 @@ def headline(found: Forecast) -> str:
     """Return a forecast as one line."""
     total = found.total
     parts = [
-        f"{found.run}: {_several(found.epochs, 'epoch')}, {_several(found.steps, 'step')}, "
+        f"{found.run} in all: {_several(found.epochs, 'epoch')}, {_several(found.steps, 'step')}, "
         f"{_several(found.jobs, 'job')}",
         f"{_range(total.paid)} calls to pay for",
         f"about {_range(total.prompt + total.completion, _rough)} tokens",

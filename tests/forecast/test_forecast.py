@@ -145,7 +145,7 @@ def test_every_prompt_of_the_optimizer_is_measured(made, mode):
 def test_in_words(made):
     _, found = made()
     shown = text(found)
-    assert shown.startswith("run: 1 epoch, 2 steps, ")
+    assert shown.startswith("run in all: 1 epoch, 2 steps, ")
     assert "optimizer openai_compatible/strong, target openai_compatible/small" in shown
     assert "USD by prices.yaml" in shown
     assert "0 of 4" in shown

@@ -32,6 +32,7 @@ TWO_TURNS = {
     "train__num_epochs": 3,
     "train__batch_size": 3,
     "train__accumulation": 2,
+    "evaluation__repeats": 2,
     "env__max_turns": 2,
     "optimizer__lr_control_mode": "autonomous",
     "optimizer__longitudinal_pair_policy": "changed",
@@ -120,7 +121,7 @@ def test_of_the_whole_loop(finished, server, tmp_path):
     again = planned(finished)
     assert (again["total"]["held"], again["made"]) == (1 + 1 + 6 + 8, finished.call_count)
     assert empty["jobs"] == jobs_of(finished.output)
-    assert f"loop: 2 epochs, 2 steps, {empty['jobs']} jobs; " in finished.output
+    assert f"loop in all: 2 epochs, 2 steps, {empty['jobs']} jobs; " in finished.output
 
 
 @pytest.mark.parametrize("settings", [ONE_EPOCH, TWO_TURNS], ids=["one_epoch", "two_turns"])
@@ -144,4 +145,5 @@ def test_of_other_loops(project, server, settings):
         assert said["optimizer", "select"]["asks"] == {"low": 0, "high": 6}
         assert said["target", "sample"]["asks"] == {"low": 4, "high": 8}
         assert said["target", "compare"]["asks"] == {"low": 4, "high": 40}
+        assert said["target", "repeat"]["asks"] == {"low": 4, "high": 24}
         assert said["optimizer", "meta_skill"]["paid"] == {"low": 1, "high": 1}
