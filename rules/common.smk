@@ -22,6 +22,7 @@ from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
 from skillopt.sources.benchmarks import SOURCES
 from skillopt.tools.materialise import MANIFESTS, missing_manifest
+from skillopt.tools.begin import begin
 from skillopt.tools.workflow import workflow_root
 
 # The engine builds its graph recursively: about three frames for each chained job.
@@ -115,6 +116,7 @@ def write_records():
             path = Path("results", name, f"{record}.json")
             if not path.exists() or path.read_bytes() != as_json(value):
                 write_json(path, value)
+        begin(run, Path("results"))
 
 
 def below(wildcards, paths):

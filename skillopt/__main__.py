@@ -10,12 +10,12 @@ from pathlib import Path
 from skillopt.errors import ExitCode, SkillOptError
 from skillopt.files import WriteError, write_json
 from skillopt.models.base import CallError
+from skillopt.progress import SUFFIX, Board
 
 log = logging.getLogger("skillopt")
 
 PHASES = {
     "config": "write config.json: the resolved configuration of a run",
-    "plan": "write plan.json: epochs, steps, batches, edit budgets",
     "initial_skill": "write the skill that training starts from",
     "preflight": "one tiny call to each model before the first paid phase",
     "rollout": "the target does the items of a step with the current skill",
@@ -39,8 +39,10 @@ PHASES = {
 TOOLS = {
     "train": "run the workflow for a run, with typed overrides and exit codes",
     "eval": "evaluate skill files on a split and compare them; nothing is trained",
+    "plan": "show what a run will take: steps, jobs, calls, tokens, cost",
     "check": "check the models of a run: keys, logins, programs, one tiny call each",
     "status": "show where a run stands",
+    "watch": "watch a run while it lasts, from any shell",
     "blame": "tell which step and edit brought each line of the best skill",
     "diff": "show what differs between two runs or two skills",
     "runs": "show runs side by side: settings that differ, scores, calls, cost",
@@ -75,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: argparse.Namespace) -> int:
     failure = FailureNote(name, args.log)
     failure.clear()
+    args.board = Board(name, args.log.with_suffix(SUFFIX) if args.log else None)
+    args.board.start()
     try:
         return int(command(args) or 0)
     except SkillOptError as error:
@@ -96,6 +100,8 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     except Exception as error:
         log.exception("unexpected error")
         return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")
+    finally:
+        args.board.end()
 
 
 class FailureNote:

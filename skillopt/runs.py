@@ -26,6 +26,7 @@ class Run:
     def __init__(self, resolved: Resolved, plan: Plan, splits: Splits) -> None:
         self.resolved = resolved
         self.plan = plan
+        self.splits = splits
         self._train = {item.id: item for item in splits.train}
         self._deciding: dict[str, str] = {}
         env = resolved.settings.env

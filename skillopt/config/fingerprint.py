@@ -97,7 +97,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
 """Phase -> the settings that decide its output.
 
 Left out on purpose: what a phase gets as a param or an input of its own (batches, budget, items,
-prompts, the skill), and what decides no output (calls.*, workers, timeouts, min_coverage).
+prompts, the skill), and what decides no output (calls.*, budget.*, workers, timeouts, min_coverage).
 """
 
 

@@ -20,6 +20,9 @@ UNDECISIVE = frozenset(
         "calls.answer_attempts",
         "calls.prices",
         "calls.preflight_call",
+        "budget.max_cost",
+        "budget.max_tokens",
+        "budget.max_calls",
     }
 )
 """Settings that decide no output, only whether and when there is one."""

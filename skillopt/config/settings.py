@@ -221,6 +221,20 @@ class Calls(Section, frozen=True, kw_only=True):
     ] = 3
 
 
+class Budget(Section, frozen=True, kw_only=True):
+    """The most that a run may spend on model calls, in all its sessions. Replayed calls cost nothing."""
+
+    max_cost: Annotated[
+        float,
+        _says("USD that the run may spend, by the table in calls.prices; 0: no limit."),
+        msgspec.Meta(ge=0),
+    ] = 0.0
+    max_tokens: Annotated[
+        Count, _says("Tokens that the run may use, prompts and replies of both models; 0: no limit.")
+    ] = 0
+    max_calls: Annotated[Count, _says("Model calls that the run may make; 0: no limit.")] = 0
+
+
 class Settings(Section, frozen=True, kw_only=True):
     """All sections of a run file."""
 
@@ -231,3 +245,4 @@ class Settings(Section, frozen=True, kw_only=True):
     env: Env = Env()
     model: Model = Model()
     calls: Calls = Calls()
+    budget: Budget = Budget()

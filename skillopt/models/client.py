@@ -9,12 +9,14 @@ from typing import Self
 
 import msgspec
 
-from skillopt.errors import ConfigError, SkillOptError
+from skillopt.errors import CapReached, ConfigError, SkillOptError
 from skillopt.models.base import Backend, CallError, Reply, Request, RoleModel
+from skillopt.models.caps import Allowance, Hold
 from skillopt.models.ledger import Ledger
 from skillopt.models.registry import backend_spec
 from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
 from skillopt.models.store import About, Store, key_maker, with_effort
+from skillopt.progress import Board
 
 __all__ = ["CallPolicy", "Client", "open_client"]
 
@@ -33,8 +35,9 @@ class Client:
     """The model of one role, for one phase. Use as `async with`; make with `open_client`.
 
     A call that is on its way when its caller is cancelled, or when the phase ends early, has
-    `grace` seconds to come back and be kept. The backend is opened at the first call that the
-    store does not hold.
+    `grace` seconds to come back and be kept; when a cap was reached, it has all its time. The
+    backend is opened at the first call that the store does not hold. `board` is where whoever
+    makes the calls shows how far it is.
     """
 
     def __init__(
@@ -46,6 +49,8 @@ class Client:
         store: Store,
         ledger: Ledger,
         env: Mapping[str, str],
+        allowance: Allowance | None = None,
+        board: Board | None = None,
         grace: float = 5.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         draw: Callable[[], float] = random.random,
@@ -53,10 +58,12 @@ class Client:
         if width < 1:
             raise ConfigError(f"calls in flight: expected a width of at least 1, found {width}")
         self.role = role
+        self.board = board or Board()
         self._policy = policy
         self._slots = asyncio.Semaphore(width)
         self._store = store
         self._ledger = ledger
+        self._allowance = allowance or Allowance()
         self._env = env
         self._grace = grace
         self._sleep = sleep
@@ -85,8 +92,9 @@ class Client:
     async def call(self, request: Request) -> Reply:
         """Return the reply to `request`, from the store when it was ever paid for.
 
-        Raises CallError when this call failed for good, ProviderDead when all do, and
-        StoreError when replies cannot be kept; after the last two no further call is made.
+        Raises CallError when this call failed for good, ProviderDead when all do, CapReached when
+        the run may spend no more, and StoreError when replies cannot be kept; after the last three
+        no further call is made.
         """
         request = with_effort(self.role, request)
         key = self._key(request)
@@ -138,7 +146,9 @@ class Client:
             if not flight.on_wire:
                 flight.task.cancel()
         if flights:
-            _, late = await asyncio.wait([flight.task for flight in flights], timeout=self._grace)
+            capped = isinstance(self._dead, CapReached)
+            patience = max(self._grace, self._policy.timeout) if capped else self._grace
+            _, late = await asyncio.wait([flight.task for flight in flights], timeout=patience)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -158,10 +168,12 @@ class Client:
             attempt += 1
             if pause := self._pace.wait():
                 await self._sleep(pause)
-            backend = self._alive()
-            started = time.monotonic()
             try:
-                reply = await self._attempt(backend, request, flight)
+                async with self._allowance.hold(request) as hold:
+                    backend = self._alive()
+                    started = time.monotonic()
+                    reply = await self._attempt(backend, request, flight)
+                    return self._keep(flight.key, reply, time.monotonic() - started, hold)
             except CallError as error:
                 self._ledger.failed(flight.key, self.role, error, time.monotonic() - started)
                 self._pace.failed(error, attempt)
@@ -169,8 +181,6 @@ class Client:
                 if wait is None or not flight.callers:
                     raise self._final(given_up(error, attempt, self._policy)) from error
                 await self._sleep(wait)
-            else:
-                return self._keep(flight.key, reply, time.monotonic() - started)
 
     async def _attempt(self, backend: Backend, request: Request, flight: _Flight) -> Reply:
         flight.on_wire = True
@@ -194,7 +204,7 @@ class Client:
             self._backend = backend_spec(self.role.backend).open(self.role, self._env)
         return self._backend
 
-    def _keep(self, key: str, reply: Reply, seconds: float) -> Reply:
+    def _keep(self, key: str, reply: Reply, seconds: float, hold: Hold) -> Reply:
         usage = msgspec.structs.replace(reply.usage, calls=1)
         seconds = reply.seconds if self._simulated else round(seconds, 3)
         reply = msgspec.structs.replace(reply, seconds=seconds, usage=usage)
@@ -209,7 +219,8 @@ class Client:
         self._failures.success()
         self._pace.answered()
         kept = self._store.put(key, reply, about)
-        self._ledger.replied("made", key, self.role, reply)
+        with hold.paid(reply) as estimated:
+            self._ledger.replied("made", key, self.role, reply, estimated)
         return kept
 
     def _final(self, error: CallError) -> CallError | SkillOptError:
@@ -224,10 +235,21 @@ def open_client(
     store: Store,
     ledger: Ledger,
     env: Mapping[str, str],
+    allowance: Allowance | None = None,
+    board: Board | None = None,
 ) -> Client:
     """Return the model of a role, at most `width` calls of which are on their way at once.
 
     Nothing is opened before the first call that the store does not hold: a full replay needs no
     key and no network. `env` is read for secrets when the backend is opened.
     """
-    return Client(role, policy=policy, width=width, store=store, ledger=ledger, env=env)
+    return Client(
+        role,
+        policy=policy,
+        width=width,
+        store=store,
+        ledger=ledger,
+        env=env,
+        allowance=allowance,
+        board=board,
+    )

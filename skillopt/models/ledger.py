@@ -27,7 +27,8 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     """One call that was made, one that was replayed, or one failed attempt.
 
     `seconds` and `usage` of a replayed call are those of the call that was paid for.
-    `error` is the short code of a failed attempt, or its kind.
+    `error` is the short code of a failed attempt, or its kind. `estimated` is what the run's caps
+    count where the provider does not tell the tokens; only runs with caps have it.
     """
 
     key: str
@@ -40,6 +41,7 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     error: str = ""
+    estimated: Usage | None = None
 
 
 class Ledger:
@@ -57,9 +59,17 @@ class Ledger:
         self._path = root / "ledger" / run / f"{name}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._file: int | None = None
 
-    def replied(self, event: Literal["made", "replayed"], key: str, role: RoleModel, reply: Reply) -> None:
+    def replied(
+        self,
+        event: Literal["made", "replayed"],
+        key: str,
+        role: RoleModel,
+        reply: Reply,
+        estimated: Usage | None = None,
+    ) -> None:
         """Note a call that got a reply."""
-        self._write(self._line(event, key, role, reply.usage, reply.seconds))
+        line = self._line(event, key, role, reply.usage, reply.seconds)
+        self._write(msgspec.structs.replace(line, estimated=estimated))
 
     def failed(self, key: str, role: RoleModel, error: CallError, seconds: float) -> None:
         """Note an attempt that got none."""
@@ -132,16 +142,41 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_ledger(root: Path, run: str, prices: Prices | None = None) -> Accounts:
     """Add up all lines of a run that processes have written so far; with prices, what they cost."""
-    groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
-    torn = 0
-    for line in _lines(root / "ledger" / run):
-        if line is None:
-            torn += 1
-        else:
-            groups[line.role, line.phase, line.label].append(line)
-    return Accounts(
-        totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
-    )
+    return LedgerReader(root, run).accounts(prices)
+
+
+class LedgerReader:
+    """Reads a run's accounts again and again: only files that have grown are read anew."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self._folder = root / "ledger" / run
+        self._files: dict[Path, tuple[int, list[LedgerLine | None]]] = {}
+
+    def accounts(self, prices: Prices | None = None) -> Accounts:
+        """Add up all lines that processes have written so far; with prices, what they cost."""
+        groups: dict[tuple[Role, str, str], list[LedgerLine]] = defaultdict(list)
+        torn = 0
+        for line in self._lines():
+            if line is None:
+                torn += 1
+            else:
+                groups[line.role, line.phase, line.label].append(line)
+        return Accounts(
+            totals=tuple(_total(*group, groups[group], prices or {}) for group in sorted(groups)), torn=torn
+        )
+
+    def _lines(self) -> Iterator[LedgerLine | None]:
+        for path in sorted(self._folder.glob("*.jsonl")):
+            size = path.stat().st_size
+            if path not in self._files or self._files[path][0] != size:
+                self._files[path] = size, list(_lines_of(path))
+            yield from self._files[path][1]
+
+
+def ledger_lines(root: Path, run: str) -> Iterator[LedgerLine]:
+    """Yield all whole lines of a run."""
+    for path in sorted((root / "ledger" / run).glob("*.jsonl")):
+        yield from (line for line in _lines_of(path) if line is not None)
 
 
 def per_phase(accounts: Accounts) -> list[Totals]:
@@ -156,14 +191,13 @@ def per_phase(accounts: Accounts) -> list[Totals]:
     return list(sums.values())
 
 
-def _lines(folder: Path) -> Iterator[LedgerLine | None]:
-    for path in sorted(folder.glob("*.jsonl")):
-        for content in path.read_bytes().splitlines():
-            try:
-                yield msgspec.json.decode(content, type=LedgerLine)
-            except msgspec.DecodeError:
-                log.warning("%s: a line is cut off; it is left out of the accounts", path)
-                yield None
+def _lines_of(path: Path) -> Iterator[LedgerLine | None]:
+    for content in path.read_bytes().splitlines():
+        try:
+            yield msgspec.json.decode(content, type=LedgerLine)
+        except msgspec.DecodeError:
+            log.warning("%s: a line is cut off; it is left out of the accounts", path)
+            yield None
 
 
 def _total(role: Role, phase: str, label: str, lines: list[LedgerLine], prices: Prices) -> Totals:

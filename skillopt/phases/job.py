@@ -9,13 +9,17 @@ import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.models.base import Role
+from skillopt.progress import Board
 
 if TYPE_CHECKING:
     from skillopt.models.client import Client
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a phase. `label` names the step, epoch or evaluation in the accounts."""
+    """One run of a phase. `label` names the step, epoch or evaluation in the accounts.
+
+    `board` is where the phase shows how far it is.
+    """
 
     resolved: Resolved
     run: str
@@ -23,6 +27,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     store: Path
     width: int
+    board: Board
 
     def client(self, role: Role, *, width: int) -> "Client":
         """Return the model of a role; at most `width` calls at once, and never more than was granted."""
@@ -30,21 +35,26 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         from skillopt.models.client import CallPolicy, open_client
         from skillopt.models.ledger import Ledger
         from skillopt.models.store import Store
+        from skillopt.phases.spending import allowance
 
         settings = self.resolved.settings
-        target = role == "target"
+        timeout = settings.env.exec_timeout if role == "target" else settings.calls.timeout
         return open_client(
             self.resolved.roles[role],
             policy=CallPolicy(
                 max_attempts=settings.calls.max_attempts,
                 max_wait=settings.calls.max_wait,
-                timeout=settings.env.exec_timeout if target else settings.calls.timeout,
+                timeout=timeout,
                 systemic_failures=settings.calls.systemic_failures,
             ),
             width=min(self.width, width),
             store=Store(self.store),
             ledger=Ledger(self.store, run=self.run, phase=self.phase, label=self.label),
             env=os.environ,
+            board=self.board,
+            allowance=allowance(
+                self.resolved, role, root=self.store, run=self.run, phase=self.phase, patience=timeout
+            ),
         )
 
 
@@ -56,6 +66,7 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--label", default="by-hand", help="step or epoch, for the accounts")
     parser.add_argument("--width", type=int, default=64, help="most model calls in flight")
+    parser.set_defaults(board=Board())  # the command line puts one with a place there
 
 
 def open_job(args: argparse.Namespace, phase: str) -> Job:
@@ -67,4 +78,5 @@ def open_job(args: argparse.Namespace, phase: str) -> Job:
         label=args.label,
         store=args.store,
         width=args.width,
+        board=args.board,
     )

@@ -1,18 +1,16 @@
 """The whole run, known before anything is paid for: epochs, steps, batches, edit budgets."""
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.config.resolved import Resolved
 from skillopt.data import Splits, content_digest, load_splits, used, with_file_digests
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
-from skillopt.files import write_json
 from skillopt.models.registry import backend_spec
+from skillopt.phases.spending import require_countable
 from skillopt.plan import make_plan
 from skillopt.records import Plan, SplitInfo
 
@@ -24,6 +22,7 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     require_packages(bench)
     require_capabilities(resolved, bench)
     require_no_obstacles(resolved, bench)
+    require_countable(resolved)
     splits = load_splits(resolved, bench)
     if isinstance(bench, WithFiles):
         own = msgspec.convert(resolved.env_settings, bench.settings)
@@ -79,15 +78,3 @@ def require_no_obstacles(resolved: Resolved, bench: Environment) -> None:
     found = bench.obstacles(msgspec.convert(resolved.env_settings, bench.settings), common)
     if found:
         raise ConfigError("\n".join(found))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line of `skillopt plan`."""
-    parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
-    parser.add_argument("--out", type=Path, required=True, help="plan.json (written)")
-
-
-def main(args: argparse.Namespace) -> None:
-    """Run the phase."""
-    plan, _ = plan_run(args.config.parent.name, read_resolved(args.config))
-    write_json(args.out, plan)

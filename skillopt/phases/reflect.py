@@ -21,7 +21,6 @@ from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.phases.rollout import read_rows
 from skillopt.phases.shapes import MAX_ANSWER_TOKENS, AnalystAnswer
 from skillopt.process import run_async
-from skillopt.progress import Progress
 from skillopt.prompting import TrajectoryView, render
 from skillopt.records import (
     Batch,
@@ -99,7 +98,7 @@ async def reflect(
     items: dict[str, Item],
 ) -> Reflections:
     """Ask one analyst per group, all at once; raises ProviderDead when the provider answered none."""
-    progress = Progress(f"reflect on step {step}", len(groups))
+    progress = client.board.part(f"reflect on step {step}", len(groups))
 
     async def one(group: Group) -> Reflection:
         reflection = await _analyse(group, context, client, settings, bench, items)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.concurrent import gather
+from skillopt.config.resolved import Resolved
 from skillopt.data import load_splits
 from skillopt.decisions.coverage import require_coverage
 from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
@@ -20,7 +21,6 @@ from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.process import run_async
-from skillopt.progress import Progress
 from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Turn, Usage
 from skillopt.skill import visible
 
@@ -37,14 +37,19 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_bench(job: Job, *, feedback: bool = False) -> Bench:
     """Return the run's benchmark; imports that one only. `feedback` is for rollouts of training."""
-    env = job.resolved.settings.env
+    return bench_of(job.resolved, feedback=feedback)
+
+
+def bench_of(resolved: Resolved, *, feedback: bool = False) -> Bench:
+    """Return the benchmark of a resolved run; imports that one only."""
+    env = resolved.settings.env
     bench = environment(env.name)
     return Bench(
         environment=bench,
         common=CommonSettings(
             max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens, feedback=feedback
         ),
-        settings=msgspec.convert(job.resolved.env_settings, bench.settings),
+        settings=msgspec.convert(resolved.env_settings, bench.settings),
     )
 
 
@@ -98,7 +103,7 @@ async def roll_out(
     gate = asyncio.Semaphore(width)
     works_in_folder = "workspace" in backend_spec(client.role.backend).capabilities
     told, workspace = ("", Workspace(skill=skill)) if works_in_folder else (skill, None)
-    progress = Progress(what, len(items))
+    progress = client.board.part(what, len(items))
 
     async def one(item: Item) -> Row:
         async with gate:

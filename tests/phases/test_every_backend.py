@@ -11,7 +11,10 @@ from loop import model, serving, write_items
 from programs import OTHERS
 from rigs import CANARY, SILENT_ABOUT_CUTS, Play, open_rig, rigs
 
+from skillopt.config.resolved import read_resolved
+from skillopt.files import write_json
 from skillopt.models.registry import backend_spec
+from skillopt.phases.plan import plan_run
 
 RUN = "results/loop"
 SKILL = "# Guidance\n\n- RULE 1: look at the passage.\n"
@@ -77,7 +80,7 @@ def project(rig, partner, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     rig.play_by(model)
     phase("config", "--run-file", "config/loop.yaml", "--out", f"{RUN}/config.json")
-    phase("plan", "--config", f"{RUN}/config.json", "--out", f"{RUN}/plan.json")
+    write_json(Path(RUN, "plan.json"), plan_run("loop", read_resolved(Path(RUN, "config.json")))[0])
     (folder / "skill.md").write_text(SKILL)
     call("preflight", "preflight.json")
     yield folder

@@ -26,6 +26,7 @@ def finished(server, tmp_path_factory):
     assert running.code == 0, running.text
     assert server.repeated == 0
     project.call_count = len(server.calls)
+    project.calls_of = list(server.calls)
     project.output = running.text
     project.commands_of = project.commands(running) | {"meta_skill": META_SKILL}
     return project

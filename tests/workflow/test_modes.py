@@ -1,5 +1,6 @@
 """Every mode of the loop, end to end on the simulator: many runs in one command, one call store."""
 
+import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -7,6 +8,11 @@ from pathlib import Path
 import pytest
 from project import Project
 
+from skillopt.config.resolve import load_run
+from skillopt.forecast.estimate import forecast
+from skillopt.models.ledger import per_phase, read_ledger
+from skillopt.phases.plan import plan_run
+from skillopt.runs import Run
 from skillopt.skill import SkillDocument
 
 BASE = """
@@ -242,3 +248,18 @@ def test_the_memory_of_an_epoch_holds_its_earlier_steps_and_what_was_rejected(re
         tried = digest["tried"]["edits"]
         assert bool(tried) == (gate["action"] == "reject")
         assert digest["failed"] == len(digest["failed_ids"])
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_the_calls_of_a_run_are_those_of_its_forecast(results, name, monkeypatch):
+    monkeypatch.chdir(results.parent)
+    resolved = load_run(Path(f"config/{name}.yaml"), [], {})
+    found = asyncio.run(forecast(Run(resolved, *plan_run(name, resolved)), results / ".calls"))
+    totals = {(total.role, total.phase): total for total in per_phase(read_ledger(results / ".calls", name))}
+    assert set(totals) <= {(line.role, line.phase) for line in found.lines}
+    for line in found.lines:
+        total = totals.get((line.role, line.phase))
+        asked, made = (total.made + total.replayed, total.made) if total else (0, 0)
+        # An answer that cannot be used is asked for again.
+        assert line.asks.low <= asked <= max(line.asks.high, line.most_paid), line
+        assert made <= line.most_paid, line

@@ -197,6 +197,7 @@ def test_a_test_item_re_runs_the_test_alone(rerun, edited):
 
 def test_how_a_run_is_carried_out_and_where_its_data_lie_re_runs_nothing(project, rerun):
     shutil.copytree(project.folder / "data/small", project.folder / "data/moved")
+    (project.folder / "prices.yaml").write_text("simulated: {prompt: 1, completion: 4}\n")
     overrides = (
         "env.split_dir=data/moved",
         "env.workers=3",
@@ -211,6 +212,9 @@ def test_how_a_run_is_carried_out_and_where_its_data_lie_re_runs_nothing(project
         "calls.answer_attempts=2",
         "calls.preflight_call=false",
         "calls.prices=prices.yaml",
+        "budget.max_cost=1",
+        "budget.max_tokens=1",
+        "budget.max_calls=1",
     )
     assert rerun(COSINE, *overrides) == set()
 

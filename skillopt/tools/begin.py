@@ -1,0 +1,30 @@
+"""What the engine's process does when the jobs of a run begin: say what it will take, and that it runs."""
+
+import asyncio
+import atexit
+import sys
+from pathlib import Path
+
+from skillopt.progress import SUFFIX, Board
+from skillopt.runs import Run
+
+SIGN = f"logs/workflow{SUFFIX}"
+"""Below a run's folder: the engine works on the run; gone when it has ended."""
+
+_MOST_LOOKED = 64
+"""Items of a split whose requests are built: a benchmark may read a large file for each."""
+
+
+def begin(run: Run, results: Path) -> None:
+    """Print a line of the forecast, and show until this process ends that it works on the run."""
+    from skillopt.forecast.estimate import forecast
+    from skillopt.tools.plan import headline
+
+    found = asyncio.run(forecast(run, results / ".calls", most=_MOST_LOOKED))
+    print(headline(found), file=sys.stderr, flush=True)
+    folder = results / run.plan.run
+    for left in folder.glob(f"logs/**/*{SUFFIX}*"):
+        left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
+    board = Board("workflow", folder / SIGN)
+    board.start()
+    atexit.register(board.end)

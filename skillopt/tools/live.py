@@ -1,0 +1,178 @@
+"""What can be seen of a run from its files: whether it lives, what it does, what it has decided and spent."""
+
+import contextlib
+import socket
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.errors import ExitCode
+from skillopt.files import read_json
+from skillopt.models.caps import Caps
+from skillopt.models.ledger import LedgerReader, Totals, per_phase
+from skillopt.models.prices import Prices
+from skillopt.phases.gate import in_words
+from skillopt.phases.spending import caps_of, prices_of
+from skillopt.process import is_running
+from skillopt.progress import SUFFIX, Running
+from skillopt.records import Gate, Plan
+from skillopt.tools.begin import SIGN
+from skillopt.tools.status import FailedPhase, Status, read_status
+
+SILENCE = 60.0
+"""Seconds without a sign of life after which a process counts as gone; signs come every two seconds."""
+_DECISIONS = 6
+_TRIES = 3
+
+Condition = Literal["running", "finished", "failed", "interrupted", "dead", "stopped"]
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that is at work: the place of its log, such as `step_0001/rollout`."""
+
+    name: str
+    sign: Running
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A run at one moment; `note` says more about its condition, `seconds` is how long it runs.
+
+    `phases` are those at work; of a dead run, those that were. `initial` and `last` are the first
+    and the latest gate record.
+    """
+
+    status: Status
+    condition: Condition
+    note: str
+    seconds: float | None
+    epochs: int
+    phases: tuple[Phase, ...]
+    decisions: tuple[str, ...]
+    initial: Gate | None
+    last: Gate | None
+    totals: tuple[Totals, ...]
+    caps: Caps
+
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """Failed attempts of calls by kind, the commonest first."""
+        found: Counter[str] = Counter()
+        for total in self.totals:
+            found.update(total.errors)
+        return dict(found.most_common())
+
+
+class Viewer:
+    """Looks at a run's folder again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ledger = LedgerReader(folder.parent / ".calls", folder.name)
+
+    def look(self, now: float | None = None) -> View:
+        """Read the files; raises ConfigError when there is no run. `now` is in seconds since 1970."""
+        for _ in range(_TRIES):
+            with contextlib.suppress(FileNotFoundError):  # the run removes and makes files meanwhile
+                return self._look(now)
+        return self._look(now)
+
+    def _look(self, now: float | None) -> View:
+        status = read_status(self._folder)
+        resolved = read_resolved(self._folder / "config.json")
+        now = time.time() if now is None else now
+        signs = read_signs(self._folder)
+        alive = {name: sign for name, sign in signs.items() if lives(sign, now)}
+        lost = {name: sign for name, sign in signs.items() if name not in alive}
+        condition, note = condition_of(status, alive, lost, now)
+        plan = _plan(self._folder)
+        gates = [read_json(path, Gate) for path in _gate_files(self._folder, plan)[-_DECISIONS:]]
+        first = self._folder / "steps/step_0000/gate.json"
+        engine = alive.get(_ENGINE)
+        shown = lost if condition == "dead" else alive
+        return View(
+            status=status,
+            condition=condition,
+            note=note,
+            seconds=now - engine.started if engine else None,
+            epochs=plan.num_epochs if plan else 0,
+            phases=tuple(Phase(name=name, sign=sign) for name, sign in shown.items() if name != _ENGINE),
+            decisions=tuple(in_words(gate) for gate in gates),
+            initial=read_json(first, Gate) if first.exists() else None,
+            last=gates[-1] if gates else None,
+            totals=tuple(per_phase(self._ledger.accounts(_prices(resolved)))),
+            caps=caps_of(resolved),
+        )
+
+
+_ENGINE = SIGN.removeprefix("logs/").removesuffix(SUFFIX)
+
+
+def read_signs(folder: Path) -> dict[str, Running]:
+    """Read the signs of life below a run's folder by the place of their log."""
+    found = {}
+    for path in sorted(folder.glob(f"logs/**/*{SUFFIX}")):
+        try:
+            sign = read_json(path, Running)
+        except FileNotFoundError:  # ended meanwhile
+            continue
+        found[path.relative_to(folder / "logs").as_posix().removesuffix(SUFFIX)] = sign
+    return found
+
+
+def lives(sign: Running, now: float) -> bool:
+    """Tell whether the process that gave a sign is still there, as far as this machine can know."""
+    if now - sign.beat > SILENCE:
+        return False
+    return sign.host != socket.gethostname() or is_running(sign.pid)
+
+
+def condition_of(
+    status: Status, alive: Mapping[str, Running], lost: Mapping[str, Running], now: float
+) -> tuple[Condition, str]:
+    """Return how it stands with a run, and a note."""
+    failed = [failure for failure in status.failures if failure.code != ExitCode.INTERRUPTED]
+    if alive:
+        return "running", ""
+    if failed:
+        return "failed", _failure(failed[0])
+    if lost:
+        name, sign = max(lost.items(), key=lambda entry: entry[1].beat)
+        return "dead", (
+            f"started, but no sign of life since {now - sign.beat:,.0f} s ({name}, process {sign.pid} on "
+            f"{sign.host}); the same command goes on, and repeats no paid call"
+        )
+    if status.failures:
+        return "interrupted", _failure(status.failures[0])
+    if status.summary:
+        return "finished", status.summary.outcome.replace("_", " ")
+    return "stopped", f"nothing is at work; next: {status.next_phase}"
+
+
+def _failure(failure: FailedPhase) -> str:
+    return f"{failure.command} ({failure.code.name.lower().replace('_', ' ')}): {failure.message}"
+
+
+def _plan(folder: Path) -> Plan | None:
+    path = folder / "plan.json"
+    return read_json(path, Plan) if path.exists() else None
+
+
+def _gate_files(folder: Path, plan: Plan | None) -> list[Path]:
+    """Return the gate records that are there, the oldest first."""
+    names = ["steps/step_0000"]
+    for epoch in plan.epochs if plan else ():
+        names += [f"steps/step_{step:04d}" for step in range(epoch.first_step, epoch.last_step + 1)]
+        names.append(f"slow_update/epoch_{epoch.epoch:02d}")
+    paths = [folder / name / "gate.json" for name in names]
+    return [path for path in paths if path.exists()]
+
+
+def _prices(resolved: Resolved) -> Prices:
+    """Return the price table when it is there: a run can be looked at from another machine."""
+    table = resolved.settings.calls.prices
+    return prices_of(resolved) if not table or Path(table).exists() else {}

@@ -1,0 +1,205 @@
+"""One live screen of a run: what it does, how it scores, what it decided and spent. Reads its files only.
+
+It ends with the run, and shows a finished, failed or dead one as it is.
+"""
+
+import argparse
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from skillopt.models.ledger import Totals
+from skillopt.progress import Part
+from skillopt.records import Usage
+from skillopt.tools.live import Phase, View, Viewer
+
+_STYLES = {"running": "bold cyan", "finished": "bold green", "failed": "bold red", "dead": "bold red"}
+_MARGIN = (0, 2, 0, 0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `skillopt watch`."""
+    parser.add_argument("run", help="name of a run, or its folder, such as results/searchqa (read)")
+    parser.add_argument("--once", action="store_true", help="print it once, for pipes")
+    parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Show the run until it is over; once where the output is no terminal."""
+    viewer = Viewer(folder_of(args.run))
+    console = Console(highlight=False, emoji=False)
+    view = viewer.look()
+    if view.condition == "running" and console.is_terminal and not args.once:
+        view = _follow(viewer, view, console, args.every)
+    console.print(frame(view))
+
+
+def folder_of(run: str) -> Path:
+    """Return the folder of a run that is given by its name or by its folder."""
+    return Path(run) if (Path(run) / "config.json").exists() else Path("results") / Path(run).name
+
+
+def _follow(viewer: Viewer, view: View, console: Console, every: float) -> View:
+    try:
+        with Live(frame(view), console=console, screen=True, auto_refresh=False) as live:
+            while view.condition == "running":
+                time.sleep(every)
+                view = viewer.look()
+                live.update(frame(view), refresh=True)
+    except KeyboardInterrupt:
+        return view
+    return view
+
+
+def frame(view: View) -> RenderableType:
+    """Return the whole screen."""
+    parts: list[RenderableType] = [_head(view)]
+    if view.phases:
+        title = "at work" if view.condition == "running" else "was at work"
+        parts += [Rule(title, align="left"), _phases(view.phases)]
+    parts += [Rule("scores on the selection split", align="left"), _scores(view)]
+    if view.decisions:
+        parts += [Rule("last decisions", align="left"), *(Text(clean(line)) for line in view.decisions)]
+    parts += [Rule("spent", align="left"), _spend(view)]
+    if view.errors:
+        said = ", ".join(f"{count} {kind}" for kind, count in view.errors.items())
+        parts += [Rule("failed attempts", align="left"), Text(clean(said))]
+    return Group(*parts)
+
+
+def clean(text: str) -> str:
+    """Return a text on one line without control characters: what models and providers say is no command."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _head(view: View) -> RenderableType:
+    status = view.status
+    steps = f"step {status.steps_done} of {status.steps}"
+    epoch = f"epoch {min(_epoch(view), view.epochs)} of {view.epochs}"
+    head = Text.assemble(
+        (clean(status.run), "bold"), "  ", (view.condition, _STYLES.get(view.condition, "bold yellow")), "  "
+    )
+    head.append(f"{epoch}, {steps}")
+    if view.seconds is not None:
+        head.append(f", for {span(view.seconds)}")
+    lines: list[RenderableType] = [head, _bar(status.steps_done, status.steps, 40)]
+    if view.note:
+        lines.append(Text(clean(view.note)))
+    return Group(*lines)
+
+
+def _epoch(view: View) -> int:
+    per_epoch = max(view.status.steps // max(view.epochs, 1), 1)
+    return view.status.steps_done // per_epoch + 1
+
+
+def _bar(done: int, total: int, width: int) -> Text:
+    filled = width * done // max(total, 1)
+    return Text("#" * filled + "." * (width - filled))
+
+
+def _phases(phases: Iterable[Phase]) -> Table:
+    table = Table.grid(padding=_MARGIN)
+    for phase in phases:
+        for part in phase.sign.parts or (None,):
+            table.add_row(Text(clean(phase.name)), *_part(part, phase))
+    return table
+
+
+def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
+    if part is None:
+        return Text(f"for {span(phase.sign.beat - phase.sign.started)}"), Text(), Text(), Text()
+    left = "" if part.left is None or part.done == part.total else f"{span(part.left)} left"
+    statuses = [f"{count} {status}" for status, count in part.statuses.items()]
+    if part.hard is not None:
+        statuses.append(f"mean hard {part.hard:.3f}")
+    return (
+        Text(f"{part.done}/{part.total}"),
+        _bar(part.done, part.total, 20),
+        Text(f"{part.rate:.1f}/s  {left}".rstrip()),
+        Text(clean(", ".join(statuses))),
+    )
+
+
+def _scores(view: View) -> RenderableType:
+    if view.initial is None or view.last is None:
+        return Text("none yet")
+    state, first = view.last.state, view.initial.state.current
+    table = Table.grid(padding=_MARGIN)
+    for name, scored in (("initial", first), ("current", state.current), ("best", state.best)):
+        score = scored.score
+        value = "no score" if score.value is None else f"{score.value:.3f}"
+        table.add_row(name, Text(value), Text(f"{score.n} of {score.total} items"), Text(clean(scored.skill)))
+    if view.status.summary:
+        for name in ("initial", "best", "last"):
+            skill = view.status.summary.skills[name]
+            if skill.test and skill.test.score.hard is not None:
+                table.add_row(
+                    f"{name}, test", Text(f"{skill.test.score.hard:.3f}"), f"{skill.test.score.n} items"
+                )
+    return table
+
+
+def _spend(view: View) -> RenderableType:
+    if not view.totals:
+        return Text("nothing yet")
+    table = Table.grid(padding=_MARGIN)
+    table.add_row("", *(Text(name, justify="right") for name in ("made", "replayed", "in", "out", "USD")))
+    for role in sorted({total.role for total in view.totals}):
+        mine = [total for total in view.totals if total.role == role]
+        table.add_row(role, *(Text(cell, justify="right") for cell in _amounts(mine)))
+    lines: list[RenderableType] = [table]
+    if view.caps.any:
+        lines.append(Text(_caps(view)))
+    return Group(*lines)
+
+
+def _amounts(totals: list[Totals]) -> tuple[str, ...]:
+    usage = sum((total.usage for total in totals), Usage())
+    return (
+        f"{sum(total.made for total in totals):,}",
+        f"{sum(total.replayed for total in totals):,}",
+        _number(usage.prompt if usage.calls else 0),
+        _number(usage.completion if usage.calls else 0),
+        _money(totals),
+    )
+
+
+def _number(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _money(totals: Iterable[Totals]) -> str:
+    costs = [total.cost for total in totals if total.made]
+    known = [cost for cost in costs if cost is not None]
+    return f"{sum(known):.4f}" if len(known) == len(costs) else "unknown"
+
+
+def _caps(view: View) -> str:
+    usage = sum((total.usage for total in view.totals), Usage())
+    tokens = None if usage.prompt is None or usage.completion is None else usage.prompt + usage.completion
+    parts = []
+    if view.caps.calls:
+        parts.append(f"{sum(total.made for total in view.totals):,} of {view.caps.calls:,} calls")
+    if view.caps.tokens:
+        parts.append(f"{_number(tokens)} of {view.caps.tokens:,} tokens")
+    if view.caps.cost:
+        parts.append(f"{_money(view.totals)} of {view.caps.cost:.4f} USD")
+    return f"budget: {', '.join(parts)}"
+
+
+def span(seconds: float) -> str:
+    """Return a time span in words, such as 2 h 05 min."""
+    whole = max(round(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

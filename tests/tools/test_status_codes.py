@@ -1,0 +1,83 @@
+"""The code with which a run stands: of each failure, of a run that goes on, of each outcome."""
+
+import json
+
+import pytest
+
+from skillopt.__main__ import main
+from skillopt.config.resolve import load_run
+from skillopt.errors import ExitCode
+from skillopt.files import write_json
+from skillopt.phases.plan import plan_run
+from skillopt.phases.summary import Summary
+from skillopt.tools.status import read_status
+from skillopt.tools.train import ended
+
+RUN = """
+train: {num_epochs: 1, batch_size: 2}
+env: {name: searchqa, split_mode: split_dir, split_dir: data}
+"""
+OUTCOMES = {"improved": 0, "all_rejected": 10, "nothing_proposed": 11, "none_better": 13}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A run that has begun."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/run.yaml").write_text(RUN)
+    for split in ("train", "val", "test"):
+        (tmp_path / "data" / split).mkdir(parents=True)
+        item = {"id": split, "question": "Q?", "context": "c", "answers": ["a"]}
+        (tmp_path / "data" / split / "items.json").write_text(json.dumps([item]))
+    resolved = load_run(tmp_path / "config/run.yaml", [], {})
+    write_json(tmp_path / "results/run/config.json", resolved)
+    write_json(tmp_path / "results/run/plan.json", plan_run("run", resolved)[0])
+    return tmp_path / "results/run"
+
+
+def fail(folder, phase, code):
+    note = {"command": phase, "exit_code": int(code), "message": "why"}
+    write_json(folder / f"logs/step_0001/{phase}.failure.json", note)
+
+
+FAILURES = [code for code in ExitCode if 0 < code < 10] + [ExitCode.INTERRUPTED]
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_a_failed_phase_gives_its_code(folder, code, capsys):
+    fail(folder, "rollout", code)
+    assert main(["status", str(folder)]) == code
+    assert f"failed: rollout ({code.name.lower().replace('_', ' ')}): why" in capsys.readouterr().out
+    assert ended(1, read_status(folder)) == code
+
+
+def test_a_failure_counts_more_than_an_interruption(folder):
+    fail(folder, "evaluate", ExitCode.INTERRUPTED)
+    fail(folder, "rollout", ExitCode.CAP_REACHED)
+    assert main(["status", str(folder)]) == 6
+
+
+def test_a_run_that_nothing_stopped_is_unfinished(folder, capsys):
+    assert main(["status", str(folder)]) == 12
+    assert "next: rollout of step 1" in capsys.readouterr().out
+    assert ended(1, read_status(folder)) == 1  # the engine failed, and no phase did
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_an_outcome_gives_its_code(folder, outcome):
+    fail(folder, "rollout", ExitCode.PROVIDER_DEAD)  # before the summary: no longer part of the run
+    none = {"sha256": "", "chars": 0, "origin": "", "selection": None, "test": None}
+    summary = {
+        **{"run": "run", "outcome": outcome, "simulated": (), "metric": "hard"},
+        **{"models": {"optimizer": "m", "target": "m"}, "usage": {}, "epochs": ()},
+        **{"skills": dict.fromkeys(("initial", "best", "last"), none), "config_sha256": "", "splits": {}},
+    }
+    write_json(folder / "summary.json", summary)
+    assert isinstance(read_status(folder).summary, Summary)
+    assert main(["status", str(folder)]) == OUTCOMES[outcome]
+    assert ended(0, read_status(folder)) == OUTCOMES[outcome]
+
+
+def test_no_run_is_a_bad_command_line(tmp_path):
+    assert main(["status", str(tmp_path)]) == 2
