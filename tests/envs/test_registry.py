@@ -101,7 +101,7 @@ def test_a_name_that_ships_is_taken(project):
 
 def test_an_unknown_name_says_how_to_start_one(project):
     project("mine", "")
-    with pytest.raises(ConfigError, match=r"searchqa, mine, found 'yours'.*skillopt new-benchmark <name>"):
+    with pytest.raises(ConfigError, match=r"searchqa, .*mine, found 'yours'.*skillopt new-benchmark <name>"):
         environment("yours")
 
 

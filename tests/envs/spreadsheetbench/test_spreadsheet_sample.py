@@ -16,6 +16,7 @@ from skillopt.envs.spreadsheetbench.trial import preview
 from skillopt.files import canonical
 from skillopt.models.base import Reply, RoleModel
 from skillopt.phases.rollout import Bench, roll_out
+from skillopt.progress import Board
 
 COUNTS = {"train": 12, "val": 8, "test": 8}
 
@@ -27,6 +28,7 @@ class Scripted:
 
     def __init__(self, programs):
         self.programs = programs
+        self.board = Board()
 
     async def call(self, request):
         user = request.messages[1].content
