@@ -16,8 +16,8 @@ from skillopt.decisions.schedule import edit_budget
 from skillopt.models.base import Role
 from skillopt.records import EpochPlan, Plan, StepPlan
 
-_JOBS_OF_ALL = 7
-"""initial_skill, preflight, evaluate_initial, gate_initial, best_skill, history, summary."""
+_JOBS_OF_ALL = 8
+"""initial_skill, preflight, evaluate_initial, gate_initial, best_skill, history, summary, report."""
 _JOBS_OF_STEP = 7
 """rollout, reflect, aggregate, select, update, evaluate, gate."""
 _JOBS_OF_COMPARISON = 2
@@ -92,7 +92,7 @@ def count_calls(settings: Settings, plan: Plan, requests: Requests) -> list[Coun
 
 
 def count_jobs(settings: Settings, plan: Plan) -> int:
-    """Return how many jobs the whole run is, up to its summary."""
+    """Return how many jobs the whole run is, up to its report."""
     ends = _JOBS_OF_GUIDANCE * len(plan.epochs) if settings.optimizer.use_slow_update else 0
     ends += _JOBS_OF_COMPARISON * len(compared(settings, plan)) + len(remembered(settings, plan))
     passes = 2 if settings.evaluation.repeats > 1 else 1
