@@ -22,7 +22,7 @@ from skillopt.process import is_running
 from skillopt.progress import SUFFIX, Running
 from skillopt.records import Gate, Plan
 from skillopt.tools.begin import SIGN
-from skillopt.tools.status import FailedPhase, Status, read_status
+from skillopt.tools.status import FailedPhase, Status, gate_records, read_status
 
 SILENCE = 60.0
 """Seconds without a sign of life after which a process counts as gone; signs come every two seconds."""
@@ -90,7 +90,7 @@ class Viewer:
         lost = {name: sign for name, sign in signs.items() if name not in alive}
         condition, note = condition_of(status, alive, lost, now)
         plan = _plan(self._folder)
-        gates = [read_json(path, Gate) for path in _gate_files(self._folder, plan)[-_DECISIONS:]]
+        gates = [read_json(path, Gate) for path in gate_records(self._folder, plan)[-_DECISIONS:]]
         first = self._folder / "steps/step_0000/gate.json"
         engine = alive.get(_ENGINE)
         shown = lost if condition == "dead" else alive
@@ -160,16 +160,6 @@ def _failure(failure: FailedPhase) -> str:
 def _plan(folder: Path) -> Plan | None:
     path = folder / "plan.json"
     return read_json(path, Plan) if path.exists() else None
-
-
-def _gate_files(folder: Path, plan: Plan | None) -> list[Path]:
-    """Return the gate records that are there, the oldest first."""
-    names = ["steps/step_0000"]
-    for epoch in plan.epochs if plan else ():
-        names += [f"steps/step_{step:04d}" for step in range(epoch.first_step, epoch.last_step + 1)]
-        names.append(f"slow_update/epoch_{epoch.epoch:02d}")
-    paths = [folder / name / "gate.json" for name in names]
-    return [path for path in paths if path.exists()]
 
 
 def _prices(resolved: Resolved) -> Prices:

@@ -9,6 +9,7 @@ from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_json
 from skillopt.phases.summary import Summary, table
 from skillopt.records import Gate, Plan
+from skillopt.runs import gate_files
 
 STEP_FILES = {
     "rollout": "rollouts.jsonl",
@@ -68,15 +69,22 @@ def read_status(run: Path) -> Status:
     plan = read_json(run / "plan.json", Plan) if (run / "plan.json").exists() else None
     done = sorted(run.glob("steps/step_*/gate.json"))
     summary = run / "summary.json"
+    records = gate_records(run, plan)
     return Status(
         run=run.name,
         steps_done=max(len(done) - 1, 0),
         steps=len(plan.steps) if plan else 0,
         next_phase=_next_phase(run, len(done)),
-        last=read_json(done[-1], Gate) if done else None,
+        last=read_json(records[-1], Gate) if records else None,
         failures=failed_phases(run),
         summary=read_json(summary, Summary) if summary.exists() else None,
     )
+
+
+def gate_records(run: Path, plan: Plan | None) -> list[Path]:
+    """Return the gate records that are there, the oldest first, those of ends of epochs among them."""
+    paths = [run / name for name in gate_files(plan, slow_update=True)] if plan else []
+    return [path for path in paths if path.exists()]
 
 
 def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
@@ -103,7 +111,9 @@ def text(status: Status) -> str:
     lines = [f"{status.run}: {status.steps_done} of {status.steps} steps done"]
     if status.last:
         state = status.last.state
-        lines.append(f"last decision: step {status.last.step}, {status.last.action}")
+        of_epoch = status.last.phase == "slow_update"
+        place = f"end of epoch {status.last.epoch}" if of_epoch else f"step {status.last.step}"
+        lines.append(f"last decision: {place}, {status.last.action}")
         lines.append(
             f"{status.last.metric} on selection: current {_number(state.current.score.value)}, "
             f"best {_number(state.best.score.value)} ({state.best.skill})"

@@ -10,6 +10,7 @@ from skillopt.errors import ExitCode
 from skillopt.files import write_json
 from skillopt.phases.plan import plan_run
 from skillopt.phases.summary import Summary
+from skillopt.records import Gate, Score, Scored, State
 from skillopt.tools.status import read_status
 from skillopt.tools.train import ended
 
@@ -62,6 +63,24 @@ def test_a_run_that_nothing_stopped_is_unfinished(folder, capsys):
     assert main(["status", str(folder)]) == 12
     assert "next: rollout of step 1" in capsys.readouterr().out
     assert ended(1, read_status(folder)) == 1  # the engine failed, and no phase did
+
+
+def test_the_end_of_an_epoch_is_a_decision_too(folder, capsys):
+    def decide(path, phase, value):
+        score = Score(hard=value, soft=value, value=value, n=1, total=1)
+        skill = Scored(origin="", skill=f"{phase}.md", sha256="", visible_sha256="", score=score, results={})
+        state = State(current=skill, best=skill, scored={})
+        gate = Gate(step=1, epoch=1, phase=phase, action="accept_new_best", metric="hard", state=state)
+        write_json(folder / path / "gate.json", gate)
+
+    decide("steps/step_0001", "step", 0.25)
+    assert main(["status", str(folder)]) == 12
+    said = capsys.readouterr().out
+    assert "last decision: step 1, accept_new_best\nhard on selection: current 0.25" in said
+    decide("slow_update/epoch_01", "slow_update", 0.75)
+    assert main(["status", str(folder)]) == 12
+    said = capsys.readouterr().out
+    assert "last decision: end of epoch 1, accept_new_best\nhard on selection: current 0.75" in said
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
