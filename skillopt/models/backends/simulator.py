@@ -1,9 +1,9 @@
 """A simulated model for both roles: deterministic, with no network and no clock.
 
 It sees the messages of a request and nothing else. As target it is a small extractive reader that
-follows its skill; it cannot see, but reads the words that some images carry, and it works with search
-tools. As optimizer it reads the failures in its prompt and proposes changes, most of them useful. What
-it is asked decides which of the two it is.
+follows its skill; it cannot see, but reads the words that some images carry; it works with search tools
+and plays household games. As optimizer it reads the failures in its prompt and proposes changes, most of
+them useful. What it is asked decides which of the two it is.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, Setting, ToolCall
-from skillopt.models.simulator import searching
+from skillopt.models.simulator import playing, searching
 from skillopt.models.simulator.asked import read_task
 from skillopt.models.simulator.optimizer import call_kind, improve
 from skillopt.models.simulator.pages import words_on
@@ -40,6 +40,8 @@ class Simulator:
             text = improve(system, user, self._draw(request, system, user))
         elif {tool.name for tool in request.tools} >= searching.TOOLS:
             text, calls = self._search(system, user, request)
+        elif playing.is_game(user):
+            text = playing.play(user, self._in_force(read_task(system, user).skill))
         else:
             pages = [words_on(image) for message in turns for image in message.images]
             again = any(message.role == "assistant" for message in turns)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from skillopt.models.simulator import search_causes
+from skillopt.models.simulator import play_causes, search_causes
 from skillopt.models.simulator.asked import Kind, kind_of
 from skillopt.models.simulator.briefs import Attempt
 from skillopt.models.simulator.choosing import marks_of, read_choice
@@ -33,6 +33,7 @@ DESCRIPTIONS = {
     "condition": "the right option names a condition, the chosen one does not",
     **search_causes.DESCRIPTIONS,
     **OF_PROGRAMS,
+    **play_causes.DESCRIPTIONS,
 }
 
 
@@ -48,6 +49,8 @@ def causes_of(attempt: Attempt) -> list[str]:
     """Name the rules whose lack one failed attempt shows, the plainest first."""
     if is_program_attempt(attempt.trace):
         return program_causes(attempt.trace)
+    if play_causes.played(attempt.trace):
+        return play_causes.causes_of_game(attempt.trace)
     if not attempt.accepted or not attempt.question:
         return []
     if searched(attempt):

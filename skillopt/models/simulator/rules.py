@@ -200,6 +200,28 @@ RULES = (
         against=("full_sentence",),
     ),
     Rule("new_book", (_say("new fresh empty", "workbook workbooks", "build create start result output"),)),
+    Rule(
+        "look_inside",
+        (
+            _say(
+                "open",
+                "closed shut container containers receptacle receptacles cabinet cabinets drawer drawers",
+            ),
+        ),
+    ),
+    Rule(
+        "new_places", (_say("back return revisit", "place places", "searched visited seen"),), negative=True
+    ),
+    Rule("new_places", (_say("new unvisited unsearched", "place places", "go search visit look"),)),
+    Rule("as_listed", (_say("command commands", "list listed admissible offered"),)),
+    Rule("wash", (_say("clean wash rinse", "sink sinkbasin basin"),)),
+    Rule("warm", (_say("heat warm hot", "microwave"),)),
+    Rule("chill", (_say("cool chill cold", "fridge refrigerator"),)),
+    Rule("under_lamp", (_say("lamp lamps", "use switch turn", "hold holding carry carrying take"),)),
+    Rule(
+        "second",
+        (_say("two second both", "thing things object objects", "bring carry fetch deliver"),),
+    ),
     Rule("unsure", (_say("unknown unanswerable", _ANSWERING + " say"),)),
     Rule(
         "context",
@@ -212,6 +234,7 @@ HELPFUL = (
     *("label", "equality", "both_ways", "unique", "condition"),
     *("search_again", "source", "table", "unit", "operands"),
     *("values", "all_rows", "iso", "header", "numeric", "normalise", "program"),
+    *("as_listed", "look_inside", "new_places", "wash", "warm", "chill", "under_lamp", "second"),
 )
 HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context", "new_book")
 _BY_NAME = {rule.name: rule for rule in RULES}

@@ -138,6 +138,46 @@ RULES = {
         "Write the program itself, in one fenced block, and no plan of it.",
         "Put the whole program into a code block of the reply.",
     ),
+    "look_inside": (
+        "Open closed receptacles to see what is in them.",
+        "When you stand before a closed cabinet, drawer or the like, open it before you go on.",
+        "Things may be in closed containers: open each of them.",
+    ),
+    "new_places": (
+        "Never go back to places that you have already searched.",
+        "Do not return to a place where you have seen everything.",
+        "Go to new places instead of those already searched.",
+    ),
+    "as_listed": (
+        "Choose a command from the list and give it as it stands there.",
+        "Use only commands that are listed, in their own form.",
+        "Take each command from the list; the game knows no other.",
+    ),
+    "wash": (
+        "When a clean thing is wanted, clean it at the sink before you put it in its place.",
+        "Carry what has to be clean to the sinkbasin first and clean it there.",
+        "Wash a thing at the sink when the task wants it clean.",
+    ),
+    "warm": (
+        "When a hot thing is wanted, heat it with the microwave before you put it in its place.",
+        "Carry what has to be hot to the microwave first and heat it there.",
+        "Use the microwave to heat a thing that the task wants hot.",
+    ),
+    "chill": (
+        "When a cool thing is wanted, cool it with the fridge before you put it in its place.",
+        "Carry what has to be cold to the fridge first and cool it there.",
+        "Use the fridge to cool a thing that the task wants cold.",
+    ),
+    "under_lamp": (
+        "To look at a thing in the light, take it, go to the lamp and use the lamp.",
+        "Use the lamp while you hold the thing that is to be looked at.",
+        "Carry the thing to the lamp, then switch the lamp on.",
+    ),
+    "second": (
+        "When two things are wanted, bring the second one after the first.",
+        "If the task asks for two objects, fetch both, one after the other.",
+        "After the first of two things go and carry the second one there, too.",
+    ),
 }
 HARMFUL = {
     "full_sentence": (
