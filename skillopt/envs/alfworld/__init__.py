@@ -80,7 +80,7 @@ class ALFWorld:
                 )
             if not Path(settings.games_dir).expanduser().is_dir():
                 found.append(
-                    f"env.games_dir: expected a folder with game files, found none at {settings.games_dir!r}. "
+                    f"env.games_dir: expected a folder of games, found none at {settings.games_dir!r}. "
                     "Fetch them with `alfworld-download` (of the package alfworld) or name their folder."
                 )
         if common.max_turns < 2:

@@ -134,16 +134,16 @@ class House:
                 return self._switched(rest)
             case "heat" | "cool" | "clean":
                 return self._changed(verb)
-            case "inventory":
-                return (
-                    f"You carry {_article(self._held)} {self._held}." if self._held else "You carry nothing."
-                )
-            case "examine" if rest in self._things:
-                return self._contents(rest)
-            case "examine":
-                return self._described(rest)
             case _:
-                return f"You are at {self._at}. {self._contents(self._at)}" if self._at else self._room()
+                return self._perceived(verb, rest)
+
+    def _perceived(self, verb: str, name: str) -> str:
+        if verb == "inventory":
+            held = self._held
+            return f"You carry {_article(held)} {held}." if held else "You carry nothing."
+        if verb == "examine":
+            return self._contents(name) if name in self._things else self._described(name)
+        return f"You are at {self._at}. {self._contents(self._at)}" if self._at else self._room()
 
     def _changed(self, verb: str) -> str:
         state = next(state for done, state in APPLIANCES.values() if done == verb)
@@ -231,7 +231,8 @@ def fault(blueprint: Blueprint) -> str:
         return f"expected a {wanted}, as the goal has it, found none"
     if things.count(goal.thing) < goal.count:
         return f"expected {goal.count} of {goal.thing!r}, found {things.count(goal.thing)}"
-    if goal.state and not any(APPLIANCES.get(kind, ("", ""))[1] == goal.state for kind in kinds):
+    made = {state for kind, (_, state) in APPLIANCES.items() if kind in kinds}
+    if goal.state and goal.state not in made:
         return f"expected something that makes a thing {goal.state}, found none"
     if House(blueprint).start().won:
         return "expected a task that is still to be done, found that it is"
@@ -239,59 +240,44 @@ def fault(blueprint: Blueprint) -> str:
 
 
 def walkthrough(blueprint: Blueprint) -> list[str]:
-    """Return commands that win a game without fault, by the shortest search of its places."""
-    goal, places = blueprint.goal, blueprint.places
-    found: list[str] = []
-    closed = {place.name for place in places if place.openable}
-
-    def visit(name: str) -> None:
-        found.append(f"go to {name}")
-        if name in closed:
-            closed.discard(name)
-            found.append(f"open {name}")
-
-    sources = [
-        (place.name, thing) for place in places for thing in place.holds if kind_of(thing) == goal.thing
-    ]
-    sources = [source for source in sources if kind_of(source[0]) != goal.place or goal.state] or sources
-    missing = goal.count - sum(
-        kind_of(place.name) == goal.place and kind_of(thing) == goal.thing
-        for place in places
-        for thing in place.holds
+    """Return commands that win a playable game: the things that are wanted, one after the other."""
+    goal, holders = blueprint.goal, {thing: place.name for place in blueprint.places for thing in place.holds}
+    things = [thing for thing in holders if kind_of(thing) == goal.thing]
+    there = [thing for thing in things if kind_of(holders[thing]) == goal.place]
+    if goal.state or goal.lamp:
+        there = []
+    target = next(
+        name
+        for name in (holders if goal.lamp else [place.name for place in blueprint.places])
+        if kind_of(name) == (goal.lamp or goal.place)
     )
-    for source, thing in sources[: goal.count if goal.state else missing]:
-        visit(source)
-        found.append(f"take {thing} from {source}")
-        for place in places:
-            verb, state = APPLIANCES.get(kind_of(place.name), ("", ""))
-            if goal.state and state == goal.state:
-                found += [f"go to {place.name}", f"{verb} {thing} with {place.name}"]
-                break
-        if goal.lamp:
-            where, lamp = _lamp(blueprint, goal.lamp)
-            visit(where)
-            found.append(f"use {lamp}")
-        else:
-            target = next(place.name for place in places if kind_of(place.name) == goal.place)
-            visit(target)
-            found.append(f"move {thing} to {target}")
-    return _without_standing_still(found)
+    walk = _Walk({place.name for place in blueprint.places if place.openable})
+    for thing in [thing for thing in things if thing not in there][: goal.count - len(there)]:
+        walk.visit(holders[thing])
+        walk.commands.append(f"take {thing} from {holders[thing]}")
+        if goal.state:
+            kind, verb = next((kind, verb) for kind, (verb, s) in APPLIANCES.items() if s == goal.state)
+            appliance = next(place.name for place in blueprint.places if kind_of(place.name) == kind)
+            walk.visit(appliance)
+            walk.commands.append(f"{verb} {thing} with {appliance}")
+        walk.visit(holders[target] if goal.lamp else target)
+        walk.commands.append(f"use {target}" if goal.lamp else f"move {thing} to {target}")
+    return walk.commands
 
 
-def _lamp(blueprint: Blueprint, kind: str) -> tuple[str, str]:
-    return next(
-        (place.name, thing) for place in blueprint.places for thing in place.holds if kind_of(thing) == kind
-    )
+class _Walk:
+    """The commands of a walkthrough as they are put together."""
 
+    def __init__(self, closed: set[str]) -> None:
+        self.commands: list[str] = []
+        self._closed = closed
+        self._at = ""
 
-def _without_standing_still(commands: list[str]) -> list[str]:
-    """Leave out each walk to the place where the player already is."""
-    kept: list[str] = []
-    at = ""
-    for command in commands:
-        if command.startswith("go to "):
-            if command == at:
-                continue
-            at = command
-        kept.append(command)
-    return kept
+    def visit(self, place: str) -> None:
+        """Go to a place, where the player is not there yet, and open it, where it is closed."""
+        if place != self._at:
+            self.commands.append(f"go to {place}")
+            self._at = place
+        if place in self._closed:
+            self._closed.discard(place)
+            self.commands.append(f"open {place}")

@@ -70,7 +70,7 @@ def game_file(item: Item, folder: str) -> Path:
 
     Raises DataError when there is no such file.
     """
-    path = Path(folder).expanduser() / item.data["gamefile"]
+    path = Path(folder).expanduser() / str(item.data["gamefile"])
     if not path.is_file():
         raise DataError(
             f"item {item.id!r}: expected its game at {path}, found none. The games are fetched by "
