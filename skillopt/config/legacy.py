@@ -38,6 +38,7 @@ RENAMED: Mapping[str, str] = {
     "optimizer.min_edit_budget": "optimizer.min_learning_rate",
     "env.seed": "train.seed",
     "env.max_tool_turns": "env.max_turns",
+    "env.max_steps": "env.max_turns",
     "env.sel_env_num": "evaluation.sel_env_num",
     "env.test_env_num": "evaluation.test_env_num",
     "model.codex_path": "model.codex_exec_path",
@@ -61,6 +62,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
         "workbooks lie in the folder of the data: put the folder spreadsheet beside train, val and test, "
         "and remove it",
     ),
+    "env.max_api_workers": (8, "env.workers is how many games are played at once; remove it"),
     "gradient.max_analyst_rounds": (
         None,
         "the number of analyst calls follows from gradient.minibatch_size; remove it",

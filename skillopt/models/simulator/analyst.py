@@ -18,6 +18,7 @@ from skillopt.models.simulator.briefs import (
     said_by,
 )
 from skillopt.models.simulator.diagnosis import DESCRIPTIONS, causes
+from skillopt.models.simulator.play_causes import played
 from skillopt.models.simulator.rules import HARMFUL, HELPFUL, rules_in, rules_of
 from skillopt.models.simulator.sheetfaults import is_program_attempt
 from skillopt.models.simulator.text import chance
@@ -116,10 +117,7 @@ def _changes(wrong: list[str], missing: list[str], seed: str) -> list[Proposal]:
 def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
     """Draw a change that does nothing or harm; what was rejected or warned of is not drawn."""
     memory = brief.first("memory")
-    programs = any(is_program_attempt(attempt.trace) for attempt in brief.attempts("trajectory"))
-    fitting = wordings.FOR_BOTH | {
-        rule for rule in wordings.HARMFUL if (rule in wordings.FOR_PROGRAMS) == programs
-    }
+    fitting = _fitting(brief)
     pool = [
         way
         for rule, ways in wordings.HARMFUL.items()
@@ -128,6 +126,16 @@ def _mistake(brief: Brief, excluded: set[str], seed: str) -> Proposal | None:
     ]
     pool += [way for way in wordings.USELESS if way not in brief.user]
     return Proposal(f"- {pool[int(chance('mistake', seed) * len(pool))]}") if pool else None
+
+
+def _fitting(brief: Brief) -> frozenset[str]:
+    """Return the harmful rules that come to mind before attempts of this kind."""
+    traces = [attempt.trace for attempt in brief.attempts("trajectory")]
+    if any(is_program_attempt(trace) for trace in traces):
+        return wordings.FOR_ALL | wordings.FOR_PROGRAMS
+    if any(played(trace) for trace in traces):
+        return wordings.FOR_ALL | wordings.FOR_GAMES
+    return frozenset(wordings.HARMFUL) - wordings.FOR_PROGRAMS - wordings.FOR_GAMES
 
 
 def _rejected(brief: Brief) -> tuple[Counter[str], Counter[str]]:

@@ -130,6 +130,8 @@ def _command(view: View, rules: frozenset[str]) -> str:
     chore = read_chore(view.task)
     if "first_words" in rules:
         return view.commands[0] if view.commands else "look"
+    if "look_often" in rules and view.steps and view.steps[-1][0] != "look":
+        return "look"
     held = held_in(view.steps)
     if held and is_one(held, chore.thing):
         return _with_thing(view, chore, held, rules)

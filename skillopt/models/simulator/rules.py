@@ -222,6 +222,7 @@ RULES = (
         "second",
         (_say("two second both", "thing things object objects", "bring carry fetch deliver"),),
     ),
+    Rule("look_often", (_say("look", "each every", "step steps command commands"),)),
     Rule("unsure", (_say("unknown unanswerable", _ANSWERING + " say"),)),
     Rule(
         "context",
@@ -236,7 +237,10 @@ HELPFUL = (
     *("values", "all_rows", "iso", "header", "numeric", "normalise", "program"),
     *("as_listed", "look_inside", "new_places", "wash", "warm", "chill", "under_lamp", "second"),
 )
-HARMFUL = ("full_sentence", "first_words", "frequent", "list_all", "unsure", "context", "new_book")
+HARMFUL = (
+    *("full_sentence", "first_words", "frequent", "list_all", "unsure", "context"),
+    *("new_book", "look_often"),
+)
 _BY_NAME = {rule.name: rule for rule in RULES}
 
 

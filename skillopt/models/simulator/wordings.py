@@ -208,6 +208,10 @@ HARMFUL = {
         "Build the result in a new, empty workbook.",
         "Create a fresh workbook for the output and leave the given one alone.",
     ),
+    "look_often": (
+        "Look around after each step.",
+        "After every command give the command look.",
+    ),
 }
 USELESS = (
     "Read the question carefully before you begin.",
@@ -216,8 +220,9 @@ USELESS = (
     "Read to the end before you decide.",
 )
 FOR_PROGRAMS = frozenset({"new_book"})
-FOR_BOTH = frozenset({"full_sentence"})
-"""Which harmful rules are thought of where programs are wanted, and which everywhere."""
+FOR_GAMES = frozenset({"look_often"})
+FOR_ALL = frozenset({"full_sentence"})
+"""Which harmful rules are thought of where programs are wanted, where a game is played, and everywhere."""
 TOPICS = {
     "full_sentence": "whole sentences as answers",
     "first_words": "answers from the opening of a passage",
@@ -226,6 +231,7 @@ TOPICS = {
     "unsure": "refusals to answer",
     "context": "background added to answers",
     "new_book": "results in a new workbook",
+    "look_often": "looking around all the time",
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from skillopt.models.simulator.asked import Task, kind_of, read_task
 from skillopt.models.simulator.rules import HARMFUL, HELPFUL
 from skillopt.models.simulator.target import answer, answer_again
-from skillopt.models.simulator.wordings import FOR_PROGRAMS
+from skillopt.models.simulator.wordings import FOR_GAMES, FOR_PROGRAMS
 
 PASSAGES = (
     "The festival of Lorvale is loved by painters. Its square holds a market with 40 stalls.",
@@ -60,7 +60,10 @@ def test_with_no_rules_it_puts_a_whole_sentence_between_the_tags():
     assert len(text.split()) > 10
 
 
-@pytest.mark.parametrize("harmful", sorted({*HARMFUL} - {"full_sentence", "unsure", *FOR_PROGRAMS}))
+OF_OTHERS = {"full_sentence", "unsure", *FOR_PROGRAMS, *FOR_GAMES}
+
+
+@pytest.mark.parametrize("harmful", sorted({*HARMFUL} - OF_OTHERS))
 def test_harmful_rules_hurt(harmful):
     question = "Who designed the lighthouse of Cape Arn?"
     assert said(question, EVERYTHING | {harmful}) != "Ilse Korven"
