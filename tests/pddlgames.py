@@ -1,5 +1,6 @@
 """Game files for ALFWorld's engine, made of games that are described as the household engine takes them."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -56,10 +57,14 @@ def _goal(goal):
             (and (objectType ?ot {type_of(goal.lamp)}) (toggleable ?ot) (isToggled ?ot)
                  (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))
           (exists (?o - object ?a - agent) (and (objectType ?o {type_of(goal.thing)}) (holds ?a ?o))))"""
-    state = {"hot": "(isHot ?o)", "cool": "(isCool ?o)", "clean": "(isClean ?o)", None: ""}[goal.state]
-    return f"""(exists (?r - receptacle) (exists (?o - object)
-      (and (objectType ?o {type_of(goal.thing)}) (receptacleType ?r {type_of(goal.place)})
-           (inReceptacle ?o ?r) {state})))"""
+    state = {"hot": "(isHot {0})", "cool": "(isCool {0})", "clean": "(isClean {0})", None: ""}[goal.state]
+    there = f"(objectType {{0}} {type_of(goal.thing)}) (inReceptacle {{0}} ?r) {state}"
+    names = [f"?o{number}" for number in range(goal.count)]
+    inner = " ".join(there.format(name) for name in names)
+    inner += "".join(f" (not (= {a} {b}))" for a, b in itertools.combinations(names, 2))
+    bound = " ".join(f"{name} - object" for name in names)
+    place = f"(receptacleType ?r {type_of(goal.place)})"
+    return f"(exists (?r - receptacle) (and {place} (exists ({bound}) (and {inner}))))"
 
 
 def write_game(blueprint, file):
