@@ -17,6 +17,7 @@ from skillopt.phases.rollout import Bench, roll_out
 
 DATA = Path(__file__).parents[2] / "data"
 SETTINGS = {
+    "alfworld": {"engine": "household", "history": 8},
     "docvqa": {},
     "officeqa": {"data_dirs": (str(DATA / "officeqa/documents"),), "document_scope": "corpus"},
 }
@@ -29,7 +30,8 @@ def rows(name, folder, width):
         common=CommonSettings(max_turns=8, max_completion_tokens=512),
         settings=env.settings(**SETTINGS[name]),
     )
-    skill = "\n".join(f"- {RULES[rule][0]}" for rule in ("short", "search_again", "table"))
+    rules = ("short", "search_again", "table", "as_listed", "look_inside", "new_places")
+    skill = "\n".join(f"- {RULES[rule][0]}" for rule in rules)
 
     async def main():
         client = Client(

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["docvqa", "officeqa"])
+@pytest.mark.parametrize("name", ["alfworld", "docvqa", "officeqa"])
 def test_an_epoch_on_the_sample(name, tmp_path):
     command = [sys.executable, "-m", "snakemake", "-s", ROOT / "Snakefile", "--directory", tmp_path]
     options = ["--cores", "2", "--config", "set=train.num_epochs=1", "--"]
