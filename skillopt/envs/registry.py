@@ -54,15 +54,23 @@ def require_packages(
 
     `requirements` of a benchmark are names as they are imported; one that ships names its extra alike.
     """
-    needed: Sequence[str] = getattr(environment, "requirements", ())
+    problem = missing_packages(environment.name, getattr(environment, "requirements", ()), installed)
+    if problem:
+        raise ConfigError(problem)
+
+
+def missing_packages(
+    benchmark: str, needed: Sequence[str], installed: Callable[[str], object] = importlib.util.find_spec
+) -> str:
+    """Say which packages that a benchmark needs are missing, with the install command ("" for none)."""
     missing = [name for name in needed if installed(name) is None]
-    if missing:
-        ships = environment.name in environment_names()
-        wanted = f"'skillopt[{environment.name}]'" if ships else " ".join(missing)
-        raise ConfigError(
-            f"env.name: {environment.name} needs {', '.join(missing)}, which this Python ({sys.executable}) "
-            f"has not. Install it: python -m pip install {wanted}"
-        )
+    if not missing:
+        return ""
+    wanted = f"'skillopt[{benchmark}]'" if benchmark in environment_names() else " ".join(missing)
+    return (
+        f"env.name: {benchmark} needs {', '.join(missing)}, which this Python ({sys.executable}) "
+        f"has not. Install it: python -m pip install {wanted}"
+    )
 
 
 def _own_module(name: str) -> ModuleType:

@@ -5,7 +5,6 @@ Sources, revisions and look-up keys are those of the published splits (arXiv 260
 
 import csv
 import hashlib
-import os
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from skillopt.envs.alfworld.items import games_folder
 from skillopt.envs.itemfiles import read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.sources.manifest import Wanted, listed
@@ -127,7 +127,7 @@ def spreadsheetbench(upstream: Upstream, wanted: Mapping[str, Wanted], folder: P
 
 def alfworld(upstream: Upstream, wanted: Mapping[str, Wanted], folder: Path) -> Found:
     """Take the manifest's own entries, whose games have to be there below $ALFWORLD_DATA."""
-    root = Path(upstream.local or os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache/alfworld")
+    root = games_folder(str(upstream.local or ""))
     gone = [one.id for one in wanted.values() if not (root / str(one.entry.get("gamefile"))).is_file()]
     if gone:
         raise DataError(

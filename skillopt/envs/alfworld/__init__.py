@@ -1,6 +1,5 @@
 """ALFWorld: household chores in text games, one command at a time."""
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,10 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 
 from skillopt.envs.alfworld.engine import Game
-from skillopt.envs.alfworld.items import blueprint_of, game_file, problem, read_items
+from skillopt.envs.alfworld.items import blueprint_of, game_file, games_folder, problem, read_items
 from skillopt.envs.alfworld.prompt import FOLDER
 from skillopt.envs.alfworld.rollout import play
 from skillopt.envs.base import Attempt, Chat, CommonSettings, EnvSettings
+from skillopt.envs.registry import missing_packages
 from skillopt.errors import DataError
 from skillopt.records import Item
 
@@ -31,11 +31,11 @@ class ALFWorldSettings(EnvSettings, frozen=True, kw_only=True):
     games_dir: Annotated[
         str,
         msgspec.Meta(
-            description="Folder below which game files lie (engine textworld); what they hold decides "
-            "outputs, where they lie does not.",
+            description="Folder below which game files lie (engine textworld); blank: $ALFWORLD_DATA, else "
+            "~/.cache/alfworld. What they hold decides outputs, where they lie does not.",
             extra={"decides": False, "path": True},
         ),
-    ] = "~/.cache/alfworld"
+    ] = ""
     history: Annotated[
         int,
         msgspec.Meta(
@@ -72,16 +72,13 @@ class ALFWorld:
         """Say what keeps a run from starting: packages or game files that are not there, too few turns."""
         found = []
         if settings.engine == "textworld":
-            absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
-            if absent:
+            problem = missing_packages(self.name, PACKAGES)
+            found += [problem] if problem else []
+            folder = games_folder(settings.games_dir)
+            if not folder.is_dir():
                 found.append(
-                    f"env.name: {self.name} needs the package {', '.join(absent)}, which is not installed. "
-                    f"Install it with: pip install 'skillopt[{self.name}]'"
-                )
-            if not Path(settings.games_dir).expanduser().is_dir():
-                found.append(
-                    f"env.games_dir: expected a folder of games, found none at {settings.games_dir!r}. "
-                    "Fetch them with `alfworld-download` (of the package alfworld) or name their folder."
+                    f"env.games_dir: expected a folder of games, found none at {str(folder)!r}. Fetch them "
+                    "with `alfworld-download` (of the package alfworld) or name their folder."
                 )
         if common.max_turns < 2:
             found.append(

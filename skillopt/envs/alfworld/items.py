@@ -1,5 +1,6 @@
 """Items of ALFWorld: a game described in place, or the file of a game of the real engine."""
 
+import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -65,15 +66,20 @@ def blueprint_of(item: Item) -> Blueprint:
     return msgspec.convert(item.data["game"], Blueprint)
 
 
+def games_folder(given: str = "") -> Path:
+    """Return the folder of the game files; a blank one stands for that of the package's own download."""
+    return Path(given or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
+
+
 def game_file(item: Item, folder: str) -> Path:
-    """Return where the game of an item lies: relative paths are below `folder`.
+    """Return where the game of an item lies: relative paths are below the folder of the games.
 
     Raises DataError when there is no such file.
     """
-    path = Path(folder).expanduser() / str(item.data["gamefile"])
+    path = games_folder(folder) / str(item.data["gamefile"])
     if not path.is_file():
         raise DataError(
-            f"item {item.id!r}: expected its game at {path}, found none. The games are fetched by "
-            "`alfworld-download` (of the package alfworld); env.games_dir names their folder."
+            f"item {item.id!r}: expected its game at {path}, found none. Games are fetched by "
+            "`alfworld-download` (of the package alfworld); env.games_dir or $ALFWORLD_DATA is their folder."
         )
     return path

@@ -323,8 +323,10 @@ def test_what_keeps_a_run_from_starting(tmp_path, monkeypatch):
     assert said.startswith("env.max_turns: expected at least 2, found 1")
     monkeypatch.setattr(sys, "meta_path", [Without("alfworld")])
     missing = ENVIRONMENT.obstacles(ALFWorldSettings(games_dir=str(tmp_path)), common)
-    assert missing[0].startswith("env.name: alfworld needs the package alfworld")
-    assert missing[0].endswith("Install it with: pip install 'skillopt[alfworld]'")
+    assert missing[0].startswith("env.name: alfworld needs alfworld")
+    assert missing[0].endswith("Install it: python -m pip install 'skillopt[alfworld]'")
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "no"))
+    assert f"found none at '{tmp_path}/no'" in ENVIRONMENT.obstacles(ALFWorldSettings(), common)[1]
     nowhere = ENVIRONMENT.obstacles(ALFWorldSettings(games_dir=str(tmp_path / "no")), common)
     assert nowhere[1].startswith("env.games_dir: expected a folder of games")
 
