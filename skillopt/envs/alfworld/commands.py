@@ -10,7 +10,7 @@ Where = Literal["tag", "unclosed", "nowhere"]
 MOST_CHARS = 200
 """A longer text between the tags is no command."""
 
-_THOUGHT = re.compile(r"<think\s*>.*?</think\s*>", re.IGNORECASE | re.DOTALL)
+_THOUGHT = re.compile(r"<think\s*>(?:(?!<think\s*>).)*?</think\s*>", re.IGNORECASE | re.DOTALL)
 _PAIR = re.compile(r"<action\s*>((?:(?!<action\s*>).)*?)</action\s*>", re.IGNORECASE | re.DOTALL)
 _OPENING = re.compile(r"<action\s*>", re.IGNORECASE)
 _AROUND = "\"'`*“”‘’ "

@@ -13,6 +13,7 @@ from skillopt.envs.alfworld import ENVIRONMENT, ALFWorldSettings
 from skillopt.envs.alfworld.commands import MOST_CHARS, find_command
 from skillopt.envs.alfworld.engine import EngineFailure
 from skillopt.envs.alfworld.household import NOTHING, Blueprint, HouseholdGame
+from skillopt.envs.alfworld.items import TASK_TYPES
 from skillopt.envs.alfworld.prompt import (
     NO_COMMAND,
     SKILL_LEFT_OUT,
@@ -26,6 +27,7 @@ from skillopt.envs.base import CommonSettings
 from skillopt.errors import ConfigError, DataError
 from skillopt.models.base import CallError, Reply
 from skillopt.phases.plan import plan_run
+from skillopt.prompting import TrajectoryView, render
 
 GAME = {
     "task": "put a mug in a cabinet",
@@ -98,6 +100,7 @@ def attempt(*replies, game=None, max_turns=10, skill="", history=2):
         ("<action>go to desk 1", "go to desk 1", "unclosed"),
         ("<action>go to the moon", "", "unclosed"),
         ("<action>a <action>look</action>", "look", "tag"),
+        ("<think>a <think>b <action>x</action></think> <action>look</action>", "look", "tag"),
         ("go to desk 1", "", "nowhere"),
         ("go to desk 1</action>", "", "nowhere"),
         ("", "", "nowhere"),
@@ -231,6 +234,25 @@ def test_what_the_target_is_told():
     assert "\n## Skill\n" in told
     assert "Costs $task and ${x}." in told
     assert "at most 50 steps" in told
+
+
+def test_the_analysts_are_told_the_kinds_of_task_and_of_failure():
+    view = TrajectoryView(id="x", task_type="t", reason="r", turns=1, reference="", trajectory=())
+    told = render(
+        "analyst_failure",
+        folder=ENVIRONMENT.prompts,
+        skill="- a rule",
+        update_mode="patch",
+        skill_aware=False,
+        learning_rate=4,
+        history=(),
+        memory="",
+        group=(view,),
+    )[0].content
+    labels = ("navigation_loop", "missed_object", "wrong_sequence", "premature_stop", "action_loop")
+    for label in (*labels, "appliance_error", "rule_missing", "rule_wrong", "rule_ignored", "other"):
+        assert told.count(f"\n- {label}") == 1
+    assert all(name in told for name in TASK_TYPES)
 
 
 def items_of(tmp_path, *entries):

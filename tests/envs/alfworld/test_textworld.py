@@ -93,6 +93,15 @@ def test_a_process_that_dies_is_an_engine_failure(tmp_path):
         asyncio.run(main())
 
 
+def test_the_process_ends_when_nothing_more_is_to_be_read(tmp_path):
+    pytest.importorskip("alfworld")
+    file = tmp_path / real(SAMPLE[0], tmp_path).data["gamefile"]
+    command = [sys.executable, "-m", "skillopt.envs.alfworld.player", file]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, cwd=ROOT)
+    (line,) = done.stdout.splitlines()
+    assert b'"commands":["go to cabinet 1",' in line
+
+
 def test_a_broken_game_is_a_harness_error(tmp_path):
     (tmp_path / "game.tw-pddl").write_text("{", encoding="utf-8")
     item = Item(id="x", data={"id": "x", "gamefile": "game.tw-pddl"})
