@@ -32,6 +32,7 @@ def test_the_default_target_writes_the_page_and_the_figures(project):
 
 
 def test_nothing_is_done_again_for_a_setting_that_decides_nothing(project):
+    (project.folder / "prices.yaml").write_text("simulated: {prompt: 1, completion: 4}\n")
     assert project.planned(REPORT, overrides=["env.workers=2", "calls.prices=prices.yaml"]) == frozenset()
 
 
