@@ -83,6 +83,8 @@ rule summary:
     log:
         "results/{run}/logs/summary.log",
     localrule: True
+    params:
+        basis=lambda wildcards: run_of(wildcards.run).basis,
     shell:
         "skillopt summary --config results/{wildcards.run}/config.json"
         " --last {input.last:q} --gate {input.gate:q}"

@@ -6,7 +6,7 @@ decided; it knows nothing of the engine that carries it out.
 
 from functools import cached_property
 
-from skillopt.config.fingerprint import deciding
+from skillopt.config.fingerprint import PHASES, deciding
 from skillopt.config.resolved import Resolved
 from skillopt.config.templates import PROMPTS, prompts_digest, used_prompts
 from skillopt.data import Splits, content_digest
@@ -69,6 +69,11 @@ class Run:
         """Return the edit budget of a step, "" for no limit."""
         budget = self.step(step).edit_budget
         return "" if budget is None else str(budget)
+
+    @cached_property
+    def basis(self) -> str:
+        """What the results rest on; see `basis_of`."""
+        return basis_of(self.resolved, self.plan)
 
     # the order of things
 
@@ -199,6 +204,13 @@ class Run:
     def repeats(self) -> tuple[str, ...]:
         """Return the name of the file with the repeats of an evaluation, where it is done several times."""
         return ("repeats",) if self.resolved.settings.evaluation.repeats > 1 else ()
+
+
+def basis_of(resolved: Resolved, plan: Plan) -> str:
+    """Return a hash of what decides the results of a run, prompts apart: settings, plan, items."""
+    settings = {phase: deciding(resolved, phase) for phase in PHASES if phase != "plan"}
+    splits = {name: split.sha256 for name, split in plan.splits.items()}
+    return sha256(canonical([settings, splits, plan.epochs, plan.steps]))
 
 
 def gate_files(plan: Plan, slow_update: bool) -> list[str]:

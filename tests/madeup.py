@@ -13,6 +13,7 @@ from skillopt.files import write_json, write_jsonl, write_text
 from skillopt.models.base import Reply, RoleModel
 from skillopt.models.ledger import Ledger
 from skillopt.phases import best_skill, gate
+from skillopt.phases.summary import rests_on
 from skillopt.plan import make_plan
 from skillopt.records import (
     Batch,
@@ -256,6 +257,7 @@ class MadeUp:
             "epochs": [],
             "usage": {},
             "splits": {name: split.sha256 for name, split in self.plan.splits.items()},
+            "rests_on": rests_on(self.folder, self.resolved, self.plan),
         }
 
     def called(self, count: int = 3, event: str = "made") -> None:

@@ -1,6 +1,7 @@
 """The run in numbers: scores, decisions, calls and tokens, and what was simulated."""
 
 import argparse
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Optimizer
-from skillopt.files import read_json, read_jsonl, read_text, write_json
+from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
 from skillopt.models.prices import read_prices
@@ -32,6 +33,7 @@ from skillopt.records import (
     Update,
     Usage,
 )
+from skillopt.runs import basis_of, gate_files
 from skillopt.skill import sha256, visible
 
 OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
@@ -63,7 +65,10 @@ class EpochCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """`summary.json`. `usage` counts what the run's files rest on, by role and phase."""
+    """`summary.json`. `usage` counts what the run's files rest on, by role and phase.
+
+    `rests_on` is a hash of the settings, items and decisions that it tells of (`rests_on`).
+    """
 
     run: str
     outcome: Outcome
@@ -74,6 +79,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     epochs: tuple[EpochCounts, ...]
     usage: dict[Role, dict[str, Usage]]
     splits: dict[str, str]
+    rests_on: str = ""
+
+
+def rests_on(run: Path, resolved: Resolved, plan: Plan) -> str:
+    """Return a hash of the settings, items and decisions of a run as its files have them now.
+
+    A summary with another one tells of what the run was before a change.
+    """
+    files = [run / name for name in gate_files(plan, resolved.settings.optimizer.use_slow_update)]
+    gates = [hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "" for path in files]
+    return sha256(canonical([basis_of(resolved, plan), gates]))
 
 
 def outcome_of(events: Iterable[Event], best: Scored) -> Outcome:
@@ -210,6 +226,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
         epochs=count_epochs(events),
         usage=usage_of(run, plan, resolved.settings.optimizer, skills),
         splits={name: split.sha256 for name, split in plan.splits.items()},
+        rests_on=rests_on(run, resolved, plan),
     )
 
 

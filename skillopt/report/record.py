@@ -11,7 +11,7 @@ from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import read_prices
-from skillopt.phases.summary import Summary
+from skillopt.phases.summary import Summary, rests_on
 from skillopt.records import TAKEN, Gate, Plan, Row
 from skillopt.runs import gate_files
 from skillopt.tools.status import FailedPhase, failed_phases
@@ -162,7 +162,8 @@ class RunRecord:
     @property
     def finished(self) -> bool:
         """Whether the run came to its end."""
-        return self.summary is not None and all(decision.gate for decision in self.decisions)
+        made = self.summary is not None and all(decision.gate for decision in self.decisions)
+        return made and not self.stale()
 
     @property
     def metric(self) -> str:
@@ -186,7 +187,10 @@ class RunRecord:
             "metric": self.resolved.settings.evaluation.gate_metric,
             "splits": {name: split.sha256 for name, split in self.plan.splits.items()},
         }
-        return [name for name, value in now.items() if getattr(self.summary, name) != value]
+        changed = [name for name, value in now.items() if getattr(self.summary, name) != value]
+        if not changed and self.summary.rests_on != rests_on(self.folder, self.resolved, self.plan):
+            return ["settings or decisions"]
+        return changed
 
     def accounts(self, store: Path | None = None) -> Accounts | None:
         """Return the calls of the run, from the call store when it is there, else from calls.json."""

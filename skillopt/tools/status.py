@@ -5,9 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from skillopt.config.resolved import read_resolved
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_json
-from skillopt.phases.summary import Summary, table
+from skillopt.phases.summary import Summary, rests_on, table
 from skillopt.records import Gate, Plan
 from skillopt.runs import gate_files
 
@@ -36,7 +37,7 @@ class FailedPhase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands."""
+    """Where a run stands. `outdated`: there is a summary, of what the run was before a change."""
 
     run: str
     steps_done: int
@@ -45,6 +46,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     last: Gate | None
     failures: tuple[FailedPhase, ...]
     summary: Summary | None
+    outdated: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
@@ -68,17 +70,25 @@ def read_status(run: Path) -> Status:
         raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
     plan = read_json(run / "plan.json", Plan) if (run / "plan.json").exists() else None
     done = sorted(run.glob("steps/step_*/gate.json"))
-    summary = run / "summary.json"
+    summary = read_json(run / "summary.json", Summary) if (run / "summary.json").exists() else None
+    outdated = summary is not None and not _is_of(summary, run, plan)
     records = gate_records(run, plan)
     return Status(
         run=run.name,
         steps_done=max(len(done) - 1, 0),
         steps=len(plan.steps) if plan else 0,
-        next_phase=_next_phase(run, len(done)),
+        next_phase="" if summary and not outdated else _next_phase(run, len(done)),
         last=read_json(records[-1], Gate) if records else None,
         failures=failed_phases(run),
-        summary=read_json(summary, Summary) if summary.exists() else None,
+        summary=None if outdated else summary,
+        outdated=outdated,
     )
+
+
+def _is_of(summary: Summary, run: Path, plan: Plan | None) -> bool:
+    """Tell whether a summary is of the run as its configuration, plan and decisions are now."""
+    resolved = read_resolved(run / "config.json")
+    return plan is not None and summary.rests_on == rests_on(run, resolved, plan)
 
 
 def gate_records(run: Path, plan: Plan | None) -> list[Path]:
@@ -121,9 +131,13 @@ def text(status: Status) -> str:
     for failure in status.failures:
         name = failure.code.name.lower().replace("_", " ")
         lines.append(f"failed: {failure.command} ({name}): {failure.message}")
-    if status.summary:
+    if status.outdated:
+        lines.append(
+            "summary.json and best_skill.md are those from before a change: run the same command again"
+        )
+    if status.summary and not status.failures:
         lines.append(table(status.summary).rstrip("\n"))
-    elif status.steps_done < status.steps:
+    elif not status.summary and status.next_phase:
         lines.append(f"next: {status.next_phase}")
     return "\n".join(lines)
 

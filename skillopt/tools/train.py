@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
     print(f"\n{text(status)}")
-    if status.summary:
+    if status.summary and not code:
         print(f"the trained skill: {results / 'best_skill.md'}")
         print(f"the report: {results / 'report.html'}")
     return int(ended(code, status))

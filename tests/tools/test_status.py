@@ -25,6 +25,7 @@ def summary(outcome):
         epochs=(),
         usage={},
         splits={},
+        rests_on="",
     )
 
 

@@ -1,16 +1,18 @@
 """The code with which a run stands: of each failure, of a run that goes on, of each outcome."""
 
 import json
+import os
 
 import pytest
 
 from skillopt.__main__ import main
 from skillopt.config.resolve import load_run
+from skillopt.config.resolved import read_resolved
 from skillopt.errors import ExitCode
-from skillopt.files import write_json
+from skillopt.files import read_json, write_json
 from skillopt.phases.plan import plan_run
-from skillopt.phases.summary import Summary
-from skillopt.records import Gate, Score, Scored, State
+from skillopt.phases.summary import Summary, rests_on
+from skillopt.records import Gate, Plan, Score, Scored, State
 from skillopt.tools.status import read_status
 from skillopt.tools.train import ended
 
@@ -83,19 +85,55 @@ def test_the_end_of_an_epoch_is_a_decision_too(folder, capsys):
     assert "last decision: end of epoch 1, accept_new_best\nhard on selection: current 0.75" in said
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
-def test_an_outcome_gives_its_code(folder, outcome):
-    fail(folder, "rollout", ExitCode.PROVIDER_DEAD)  # before the summary: no longer part of the run
+def finish(folder, outcome):
+    """Write a summary of the run as its files are now."""
+    resolved, plan = read_resolved(folder / "config.json"), read_json(folder / "plan.json", Plan)
     none = {"sha256": "", "chars": 0, "origin": "", "selection": None, "test": None}
     summary = {
         **{"run": "run", "outcome": outcome, "simulated": (), "metric": "hard"},
         **{"models": {"optimizer": "m", "target": "m"}, "usage": {}, "epochs": ()},
-        **{"skills": dict.fromkeys(("initial", "best", "last"), none), "config_sha256": "", "splits": {}},
+        **{"skills": dict.fromkeys(("initial", "best", "last"), none), "splits": {}},
+        "rests_on": rests_on(folder, resolved, plan),
     }
     write_json(folder / "summary.json", summary)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_an_outcome_gives_its_code(folder, outcome):
+    fail(folder, "rollout", ExitCode.PROVIDER_DEAD)  # before the summary: no longer part of the run
+    finish(folder, outcome)
     assert isinstance(read_status(folder).summary, Summary)
     assert main(["status", str(folder)]) == OUTCOMES[outcome]
     assert ended(0, read_status(folder)) == OUTCOMES[outcome]
+
+
+def test_a_summary_from_before_a_change_is_no_outcome(folder, capsys):
+    finish(folder, "improved")
+    other = load_run(folder.parents[1] / "config/run.yaml", ["optimizer.learning_rate=7"], {})
+    write_json(folder / "config.json", other)
+    assert main(["status", str(folder)]) == ExitCode.UNFINISHED
+    said = capsys.readouterr().out
+    assert "from before a change" in said
+    assert "improved" not in said
+    workers = load_run(folder.parents[1] / "config/run.yaml", ["env.workers=3"], {})
+    write_json(folder / "config.json", workers)
+    assert main(["status", str(folder)]) == ExitCode.OK
+    write_json(folder / "steps/step_0001/gate.json", {"another": "decision"})
+    assert read_outdated(folder)
+
+
+def read_outdated(folder):
+    """Whether the summary is of other decisions; the record itself is not looked at."""
+    resolved, plan = read_resolved(folder / "config.json"), read_json(folder / "plan.json", Plan)
+    return read_json(folder / "summary.json", Summary).rests_on != rests_on(folder, resolved, plan)
+
+
+def test_a_failure_is_not_followed_by_the_table_of_before(folder, capsys):
+    finish(folder, "improved")
+    os.utime(folder / "summary.json", (0, 0))
+    fail(folder, "rollout", ExitCode.CAP_REACHED)
+    assert main(["status", str(folder)]) == ExitCode.CAP_REACHED
+    assert "improved" not in capsys.readouterr().out
 
 
 def test_no_run_is_a_bad_command_line(tmp_path):
