@@ -144,6 +144,7 @@ class _Pages:
             "spending": watched.spending(listed.view) if watched and listed.view else None,
             "printed": log_tail(folder, _TAIL_LINES, secret_values(os.environ)),
             "log": folder / LOG,
+            "code": self._launcher.code(name),
             "ours": self._launcher.process(name) is not None,
         }
 

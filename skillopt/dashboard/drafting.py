@@ -10,11 +10,13 @@ from skillopt.config.keys import Catalog
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.dashboard.form import Draft, as_file, place_problems, values_of
+from skillopt.dashboard.launch import secret_values
 from skillopt.dashboard.runs import DEFAULTS, NAME
 from skillopt.errors import ConfigError, SkillOptError
 from skillopt.forecast.estimate import Forecast, forecast
 from skillopt.models.registry import backend_spec
 from skillopt.phases.plan import plan_run
+from skillopt.redact import redact
 from skillopt.runs import Run
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
@@ -37,11 +39,9 @@ def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
     """Validate a form; None when something is wrong: the draft tells what, and beside which field."""
     _check_name(draft, results)
     text = as_file(values_of(draft, catalog))
-    if draft.problems:
-        return None
     with tempfile.TemporaryDirectory(prefix="skillopt-dashboard-") as temporary:
         folder = Path(temporary).resolve()
-        file = folder / "config" / f"{draft.name}.yaml"
+        file = folder / "config" / f"{draft.name if 'name' not in draft.problems else 'run'}.yaml"
         file.parent.mkdir()
         file.write_text(text, encoding="utf-8")
         defaults = Path("config", "config.yaml").resolve()
@@ -49,7 +49,9 @@ def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
             base = f"_base_: {str(defaults)!r}\n"
             file.with_name("config.yaml").write_text(base, encoding="utf-8")
         try:
-            return _planned(draft.name, file, text, results)
+            resolved = load_run(file, [], os.environ)
+            # What only the form refuses, such as a path that leads elsewhere, is not looked at.
+            return None if draft.problems else _planned(draft.name, resolved, text, results)
         except SkillOptError as error:
             place_problems(draft, str(error).replace(f"{folder}/", ""))
             return None
@@ -58,7 +60,8 @@ def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
 def plan_of(name: str, results: Path) -> Planned:
     """Plan a run that has a file; raises ConfigError or DataError when it cannot start."""
     file = run_file(workflow_root(), name)
-    return _planned(name, file, file.read_text(encoding="utf-8"), results)
+    text = redact(file.read_text(encoding="utf-8"), secret_values(os.environ))
+    return _planned(name, load_run(file, [], os.environ), text, results)
 
 
 def write(draft: Draft, text: str) -> Path:
@@ -85,8 +88,7 @@ def _check_name(draft: Draft, results: Path) -> None:
         draft.refuse("name", f"there is a run or a configuration named {name}; choose another name")
 
 
-def _planned(name: str, file: Path, text: str, results: Path) -> Planned:
-    resolved = load_run(file, [], os.environ)
+def _planned(name: str, resolved: Resolved, text: str, results: Path) -> Planned:
     plan, splits = plan_run(name, resolved)
     found = asyncio.run(forecast(Run(resolved, plan, splits), results / ".calls", most=_MOST_LOOKED))
     return Planned(resolved=resolved, forecast=found, text=text, keys=_keys(resolved))

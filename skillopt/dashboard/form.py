@@ -48,7 +48,7 @@ _BACKENDS = ("model.backend", "model.optimizer_backend", "model.target_backend")
 _PATHS = frozenset({"env.skill_init", "env.split_dir", "env.data_path", "calls.prices"})
 _BY_HAND = frozenset({"path", "home", "pass_env", "api_key_env"})
 """Settings of backends that choose programs, or which secrets go where: not over the web."""
-_LINE = re.compile(r"\s*([A-Za-z_]\w*(?:\.\w+)*)\s*[=:]\s*(.*?)\s*")
+_LINE = re.compile(r"\s*([A-Za-z]\w*\.\w+)\s*[=:]\s*(.*?)\s*")
 _DOTTED = re.compile(r"\b([a-z]+\.[A-Za-z_]\w*)")
 EXTRA = "extra"
 
@@ -162,9 +162,11 @@ def draft_of(run_file: Path, catalog: Catalog) -> Draft:
     keys = offered(draft, catalog)
     extra = []
     for dotted, value in values.items():
-        if SECRET.search(dotted) or value is None or (dotted in keys and value == keys[dotted].default):
+        if SECRET.search(dotted) or value is None:
             continue
-        text = shown(list(value) if isinstance(value, tuple) else value)
+        text = shown(value)
+        if dotted in keys and text == shown(keys[dotted].default):
+            continue
         if dotted in keys:
             draft.texts[dotted] = text
         elif find_key(dotted, keys, catalog) is not None:
@@ -266,12 +268,10 @@ def _inside(path: str) -> bool:
 
 
 def as_file(values: Mapping[str, Any]) -> str:
-    """Return a run file with these values, section by section; keys without a section come last."""
+    """Return a run file with these values, section by section."""
     lines: list[str] = []
     for section in dict.fromkeys([*sections(), *(dotted.partition(".")[0] for dotted in values)]):
-        inside = {key: value for key, value in values.items() if key.partition(".")[0] == section}
-        if section in inside:
-            lines.append(f"{section}: {_scalar(inside.pop(section))}")
+        inside = {key: value for key, value in values.items() if key.startswith(f"{section}.")}
         if inside:
             lines.append(f"{section}:")
             lines += [f"  {key.partition('.')[2]}: {_scalar(value)}" for key, value in inside.items()]
@@ -288,9 +288,10 @@ def place_problems(draft: Draft, message: str) -> None:
     if len(lines) > 1 and lines[0].endswith(" problems"):
         lines = lines[1:]
     for line in lines:
-        problem = line.strip()
-        named = [key for key in _DOTTED.findall(problem) if key.partition(".")[0] in sections()]
-        first = named[0] if named else ""
+        problem = line.strip().removeprefix(f"config/{draft.name}.yaml: ")
+        first = next((k for k in _DOTTED.findall(problem) if k.partition(".")[0] in sections()), "")
         in_extra = first and re.search(rf"^{re.escape(first)}\s*[=:]", draft.extra, re.MULTILINE)
-        known = first in draft.texts or first in common_keys()
-        draft.refuse(EXTRA if in_extra else first if known else "", problem)
+        if in_extra or first not in {**common_keys(), **draft.texts}:
+            draft.refuse(EXTRA if in_extra else "", problem)
+        else:
+            draft.refuse(first, problem.removeprefix(f"{first}: "))

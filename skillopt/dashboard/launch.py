@@ -53,6 +53,11 @@ class Launcher:
             return None
         return started.pid if _created(started.pid) == started.created else None
 
+    def code(self, run: str) -> int | None:
+        """Return the exit code of a run that this dashboard started and that has ended."""
+        child = self._children.get(run)
+        return None if child is None else child.poll()
+
     def start(self, run: str, busy: Iterator[str]) -> None:
         """Start a run; raises ConfigError when it, or another run of this folder, is at work.
 
