@@ -123,7 +123,7 @@ class _Pages:
         known = [name for name in names if NAME.fullmatch(name) and self._runs.has_results(name)]
         if not known:
             abort(404, "None of these runs has results.")
-        records = [RunRecord(self._runs.folder(name)) for name in known]
+        records = [self._runs.record(name) for name in known]
         return _untrusted(render_runs(records, compare(records)), "text/html")
 
     def run(self, name: str) -> Answer:
@@ -136,17 +136,22 @@ class _Pages:
         if name not in self._runs.names():
             abort(404, "There is no run of this name.")
         listed = self._runs.listed(name)
-        folder = self._runs.folder(name)
         watched = self._runs.watched(name) if listed.view else None
         return {
             "run": listed,
             "curve": watched.curve() if watched else None,
             "spending": watched.spending(listed.view) if watched and listed.view else None,
-            "printed": log_tail(folder, _TAIL_LINES, secret_values(os.environ)),
-            "log": folder / LOG,
+            "printed": self._printed(name),
+            "log": self._results / name / LOG,
             "code": self._launcher.code(name),
             "ours": self._launcher.process(name) is not None,
         }
+
+    def _printed(self, name: str) -> str:
+        try:
+            return log_tail(self._runs.file(name, LOG), _TAIL_LINES, secret_values(os.environ))
+        except FileNotFoundError:
+            return ""
 
     def report(self, name: str) -> Answer:
         """Show report.html, or what it would say now."""
@@ -169,7 +174,7 @@ class _Pages:
     def _record(self, name: str) -> RunRecord:
         if not self._runs.has_results(name):
             abort(404, "This run has no results yet.")
-        return RunRecord(self._runs.folder(name))
+        return self._runs.record(name)
 
     # a new run
 

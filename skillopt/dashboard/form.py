@@ -165,8 +165,8 @@ def draft_of(run_file: Path, catalog: Catalog) -> Draft:
         if SECRET.search(dotted) or value is None:
             continue
         text = shown(value)
-        if dotted in keys and text == shown(keys[dotted].default):
-            continue
+        if dotted in keys and (value == keys[dotted].default or text == shown(keys[dotted].default)):
+            continue  # a list equals a tuple, and 120 equals 120.0, one way or the other
         if dotted in keys:
             draft.texts[dotted] = text
         elif find_key(dotted, keys, catalog) is not None:

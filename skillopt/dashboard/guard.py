@@ -15,7 +15,7 @@ PAGES = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 UNTRUSTED = (
-    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Of a report: the text of models and data in it can do nothing, not even as this site."""

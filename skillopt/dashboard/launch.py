@@ -121,13 +121,10 @@ def _created(pid: int) -> float | None:
         return None
 
 
-def log_tail(folder: Path, lines: int, secrets: list[str]) -> str:
+def log_tail(log: Path, lines: int, secrets: list[str]) -> str:
     """Return the end of what a started run printed, without credentials."""
-    path = folder / LOG
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - _TAIL, 0))
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - _TAIL, 0))
         text = file.read().decode("utf-8", "replace")
     return "\n".join(redact(text, secrets).splitlines()[-lines:])
 

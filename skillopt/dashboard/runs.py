@@ -82,6 +82,14 @@ class Runs:
             raise FileNotFoundError(path)
         return found
 
+    def record(self, name: str) -> RunRecord:
+        """Return a whole run to read; raises ConfigError when a link in it leads out of the results."""
+        folder = self.folder(name)
+        for path in folder.rglob("*"):
+            if path.is_symlink() and not path.resolve().is_relative_to(self.results.resolve()):
+                raise ConfigError(f"{path}: expected files below {self.results}, found a link out of it")
+        return RunRecord(folder)
+
     def watched(self, name: str) -> Watched:
         """Return a run to look at."""
         return self._watched.setdefault(name, Watched(self.folder(name)))
