@@ -6,12 +6,15 @@ import socket
 import subprocess
 import sys
 
+import psutil
 import pytest
 from dashboards import Dashboard
-from loop import CANARY, KEYS
+from loop import CANARY, KEYS, Hold, Project, leaks, serving, until
 from madeup import MadeUp
 
 from skillopt.errors import ConfigError
+from skillopt.files import read_json
+from skillopt.process import is_running
 from skillopt.tools.dashboard import require_packages
 
 EVIL = '</pre></title></style></svg><script>alert(1)</script>"><img src=x onerror=alert(1)> {{ 7 * 7 }}'
@@ -242,6 +245,28 @@ def test_a_login_is_asked_for_everywhere(folder):
     finally:
         dashboard.close()
     assert not (folder / "results/mine").exists()
+
+
+def test_the_environment_of_a_run_lacks_the_password(tmp_path):
+    with serving() as endpoint:
+        project = Project(tmp_path / "project", endpoint.url)
+        endpoint.rule = hold = Hold(endpoint, lambda call, seen: True)
+        login = {"SKILLOPT_WEBUI_USER": "ann", "SKILLOPT_WEBUI_PASS": "canary-password"}
+        dashboard = Dashboard(project.folder, **login)
+        right = {"Authorization": basic("ann", "canary-password")}
+        token = re.search(r'form_token" value="([^"]+)"', dashboard.get("/new", **right).text)[1]
+        started = dashboard.ask("POST", "/runs/loop/start", {"form_token": token}, **right)
+        assert (started.code, started.headers["Location"]) == (303, "/runs/loop")
+        hold.wait()
+        pid = read_json(project.results / "logs/dashboard.json", dict)["pid"]
+        environment = psutil.Process(pid).environ()
+        assert "SKILLOPT_WEBUI_PASS" not in environment
+        assert environment["OPENAI_COMPATIBLE_API_KEY"].startswith(CANARY)
+        stopped = dashboard.ask("POST", "/runs/loop/stop", {"form_token": token}, **right)
+        assert stopped.code == 303
+        until(lambda: not is_running(pid))
+        dashboard.close()
+        assert leaks(project, "canary-password", CANARY) == []
 
 
 def basic(user, password):
