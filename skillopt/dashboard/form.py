@@ -21,6 +21,7 @@ from skillopt.config.keys import (
     setting_key,
 )
 from skillopt.config.layers import file_layers
+from skillopt.config.legacy import RENAMED
 from skillopt.config.values import choices_of, expected, parse_text
 from skillopt.redact import redact
 from skillopt.report.options import shown
@@ -243,6 +244,7 @@ def values_of(draft: Draft, catalog: Catalog) -> dict[str, Any]:
 
 
 def _refused(dotted: str, value: Any, key: Key | None) -> Iterator[str]:
+    dotted = RENAMED.get(dotted, dotted)
     name = dotted.partition(".")[2]
     if dotted.startswith("model.") and any(name.endswith(f"_{hand}") for hand in _BY_HAND):
         yield f"{dotted} chooses a program or a secret, and can only be set in a file, by hand"
@@ -264,7 +266,7 @@ def _inside(path: str) -> bool:
         return False
     here = Path.cwd()
     full = Path(os.path.normpath(here / path))
-    return full.is_relative_to(here) and not any(p.startswith(".") for p in full.relative_to(here).parts)
+    return full.is_relative_to(here) and not any(p[0] in ".~" for p in full.relative_to(here).parts)
 
 
 def as_file(values: Mapping[str, Any]) -> str:
