@@ -144,6 +144,7 @@ class _Pages:
             "printed": self._printed(name),
             "log": self._results / name / LOG,
             "code": self._launcher.code(name),
+            "can_start": self._runs.can_start(name),
             "ours": self._launcher.process(name) is not None,
         }
 

@@ -13,6 +13,8 @@ from skillopt.report.chart import Chart
 from skillopt.report.figures import learning, usage
 from skillopt.report.record import RunRecord
 from skillopt.tools.live import View, Viewer
+from skillopt.tools.train import run_file
+from skillopt.tools.workflow import workflow_root
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """As the workflow has it; nothing else is looked for on the disk."""
@@ -97,6 +99,13 @@ class Runs:
     def has_results(self, name: str) -> bool:
         """Whether a run has begun."""
         return (self.folder(name) / "config.json").is_file()
+
+    def can_start(self, name: str) -> bool:
+        """Whether there is a configuration of the run."""
+        try:
+            return run_file(workflow_root(), name).is_file()
+        except ConfigError:
+            return False
 
     def names(self) -> list[str]:
         """Return the names of all runs."""

@@ -202,6 +202,13 @@ def test_the_token_of_another_session_is_none(signed_in, folder):
     assert signed_in.ask("POST", "/runs/mine/start", {"form_token": old}).code == 403
 
 
+def test_only_who_may_act_sees_how_and_only_where_it_is_possible(signed_in):
+    assert 'href="/runs/mine/start"' in signed_in.get("/runs/mine").text
+    assert "/start" not in signed_in.get("/runs/fine").text  # it has no configuration any more
+    signed_in.cookie = ""
+    assert "/start" not in signed_in.get("/runs/mine").text
+
+
 def test_other_methods_and_large_forms_are_refused(signed_in):
     assert signed_in.get("/runs/mine/stop").code == 422  # a page that confirms, and nothing is at work
     assert signed_in.ask("DELETE", "/runs/mine").code == 403
