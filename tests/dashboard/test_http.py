@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -254,7 +255,7 @@ def test_a_login_is_asked_for_everywhere(folder):
     assert not (folder / "results/mine").exists()
 
 
-def test_the_environment_of_a_run_lacks_the_password(tmp_path):
+def test_of_four_starts_one_is_done_and_its_environment_lacks_the_password(tmp_path):
     with serving() as endpoint:
         project = Project(tmp_path / "project", endpoint.url)
         endpoint.rule = hold = Hold(endpoint, lambda call, seen: True)
@@ -262,8 +263,10 @@ def test_the_environment_of_a_run_lacks_the_password(tmp_path):
         dashboard = Dashboard(project.folder, **login)
         right = {"Authorization": basic("ann", "canary-password")}
         token = re.search(r'form_token" value="([^"]+)"', dashboard.get("/new", **right).text)[1]
-        started = dashboard.ask("POST", "/runs/loop/start", {"form_token": token}, **right)
-        assert (started.code, started.headers["Location"]) == (303, "/runs/loop")
+        with ThreadPoolExecutor() as pool:
+            asked = (token, *right.values())
+            starts = [pool.submit(start_once, dashboard, *asked) for _ in range(4)]
+        assert sorted(future.result().code for future in starts) == [303, 409, 409, 409]
         hold.wait()
         pid = read_json(project.results / "logs/dashboard.json", dict)["pid"]
         environment = psutil.Process(pid).environ()
@@ -274,6 +277,18 @@ def test_the_environment_of_a_run_lacks_the_password(tmp_path):
         until(lambda: not is_running(pid))
         dashboard.close()
         assert leaks(project, "canary-password", CANARY) == []
+
+
+def start_once(dashboard, token, authorization):
+    return dashboard.ask("POST", "/runs/loop/start", {"form_token": token}, Authorization=authorization)
+
+
+def test_a_folder_without_runs(tmp_path):
+    dashboard = Dashboard(tmp_path)
+    assert "There is no run in this folder yet" in dashboard.get("/").text
+    assert dashboard.get("/compare").code == 404
+    assert list(tmp_path.iterdir()) == []
+    dashboard.close()
 
 
 def basic(user, password):
