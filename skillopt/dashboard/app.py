@@ -184,7 +184,8 @@ class _Pages:
         if start := request.args.get("like", ""):
             if not NAME.fullmatch(start):
                 abort(404)
-            draft = form.draft_of(run_file(workflow_root(), start), installed(own_names()))
+            file = run_file(workflow_root(), start)
+            draft = form.draft_of(file, installed(own_names()), secret_values(os.environ))
         return self._form(draft, None)
 
     def create(self) -> Answer:

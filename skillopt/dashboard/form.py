@@ -23,6 +23,7 @@ from skillopt.config.keys import (
 from skillopt.config.layers import file_layers
 from skillopt.config.legacy import RENAMED
 from skillopt.config.values import choices_of, expected, parse_text
+from skillopt.errors import ConfigError
 from skillopt.redact import redact
 from skillopt.report.options import shown
 
@@ -74,10 +75,9 @@ class Draft:
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting on the page; `value` is a text, "" for the default."""
+    """One setting on the page; `value` is a text, "" for the default, which is that of the folder."""
 
     key: str
-    name: str
     description: str
     expected: str
     default: str
@@ -113,12 +113,12 @@ def offered(draft: Draft, catalog: Catalog) -> dict[str, Key]:
 
 def groups(draft: Draft, catalog: Catalog) -> list[Group]:
     """Return the form's settings: the common ones, then the others by section."""
-    keys = offered(draft, catalog)
-    first = [_field(keys[dotted], draft, catalog) for dotted in COMMON]
+    keys, defaults = offered(draft, catalog), _defaults()
+    first = [_field(keys[dotted], draft, catalog, defaults) for dotted in COMMON]
     found = [Group(title="Common settings", about="", fields=tuple(first), open=True)]
     for section, kind in sections().items():
         rest = [key for key in keys.values() if key.section == section and key.dotted not in COMMON]
-        fields = tuple(_field(key, draft, catalog) for key in rest)
+        fields = tuple(_field(key, draft, catalog, defaults) for key in rest)
         if fields:
             about = (kind.__doc__ or "").strip()
             is_open = any(one.value or one.problems for one in fields)
@@ -126,17 +126,26 @@ def groups(draft: Draft, catalog: Catalog) -> list[Group]:
     return found
 
 
-def _field(key: Key, draft: Draft, catalog: Catalog) -> Field:
+def _defaults() -> dict[str, Any]:
+    """Return what the folder's config.yaml sets for all its runs; what is wrong with it a check tells."""
+    shared = Path("config", "config.yaml")
+    try:
+        layers = file_layers(shared, []) if shared.is_file() else []
+    except ConfigError:
+        return {}
+    return {key: value for layer in layers for key, value in layer.values.items()}
+
+
+def _field(key: Key, draft: Draft, catalog: Catalog, defaults: Mapping[str, Any]) -> Field:
     value = draft.texts.get(key.dotted, "")
     choices = _choices(key, catalog)
     if choices and value and value not in choices:
         choices = (*choices, value)
     return Field(
         key=key.dotted,
-        name=key.dotted,
         description=key.description,
         expected=expected(key.type),
-        default=scalar(key.default),
+        default=scalar(defaults.get(key.dotted, key.default)),
         choices=choices,
         value=value,
         problems=tuple(draft.problems.get(key.dotted, ())),
@@ -153,27 +162,36 @@ def _choices(key: Key, catalog: Catalog) -> tuple[str, ...]:
     return tuple(str(choice) for choice in choices_of(key.type) if choice not in ("", None))
 
 
-def draft_of(run_file: Path, catalog: Catalog) -> Draft:
-    """Return a form filled in with what a run's files set; raises ConfigError when they are none."""
-    values: dict[str, Any] = {}
-    for layer in file_layers(run_file, []):
-        values |= layer.values
+def draft_of(run_file: Path, catalog: Catalog, secrets: list[str]) -> Draft:
+    """Return a form filled in with what a run's files set; raises ConfigError when they are none.
+
+    What looks like a secret is left out: such a run is refused, and a secret is never shown.
+    """
+    layers = file_layers(run_file, [])
+    values: dict[str, Any] = {key: value for layer in layers for key, value in layer.values.items()}
     draft = Draft()
     draft.texts = {key: shown(values[key]) for key in ("env.name", *_BACKENDS) if values.get(key)}
     keys = offered(draft, catalog)
     extra = []
     for dotted, value in values.items():
-        if SECRET.search(dotted) or value is None:
-            continue
         text = shown(value)
-        if dotted in keys and (value == keys[dotted].default or text == shown(keys[dotted].default)):
-            continue  # a list equals a tuple, and 120 equals 120.0, one way or the other
+        said = [layer.values[dotted] for layer in layers if dotted in layer.values]
+        secret = dotted not in keys and SECRET.search(dotted)
+        if secret or value is None or _is_secret(f"{dotted}={text}", secrets):
+            continue
+        if dotted in keys and all(_is_default(one, keys[dotted]) for one in said):
+            continue
         if dotted in keys:
             draft.texts[dotted] = text
         elif find_key(dotted, keys, catalog) is not None:
             extra.append(f"{dotted}={text}")
     draft.extra = "\n".join(extra)
     return draft
+
+
+def _is_default(value: Any, key: Key) -> bool:
+    """Compare as values (120 and 120.0) and as texts (a list and a tuple)."""
+    return bool(value == key.default) or shown(value) == shown(key.default)
 
 
 def find_key(dotted: str, keys: Mapping[str, Key], catalog: Catalog) -> Key | None:
@@ -191,7 +209,8 @@ def read_draft(sent: Mapping[str, str], catalog: Catalog, secrets: list[str]) ->
     """Read a form that was sent; a text that looks like a secret is refused, and dropped."""
     draft = Draft(name=sent.get("name", "").strip())
     draft.texts = {name: text.strip() for name, text in sent.items() if "." in name and text.strip()}
-    draft.texts = {name: text for name, text in draft.texts.items() if name in offered(draft, catalog)}
+    keys = offered(draft, catalog)
+    draft.texts = {name: text for name, text in draft.texts.items() if name in keys}
     for name, text in list(draft.texts.items()):
         if _is_secret(text, secrets):
             draft.refuse(name, _ADVICE)

@@ -122,6 +122,11 @@ def test_values_of_the_folder_are_the_defaults(folder):
     (folder / "config").mkdir()
     (folder / "config/shared.yaml").write_text("train: {num_epochs: 2}\n")
     (folder / "config/config.yaml").write_text("_base_: shared.yaml\ntrain: {batch_size: 1}\n")
+    shown = {field.key: field for group in form.groups(form.Draft(), installed()) for field in group.fields}
+    assert (shown["train.num_epochs"].default, shown["train.seed"].default) == ("2", "42")
+    (folder / "config/paper.yaml").write_text("train: {num_epochs: 4, batch_size: 1, seed: 42}\n")
+    like = form.draft_of(folder / "config/paper.yaml", installed(), [])
+    assert like.texts == {"train.num_epochs": "4", "train.batch_size": "1"}  # 4 is only the built-in default
     draft, planned = check(folder)
     assert draft.problems == {}
     assert (planned.forecast.epochs, planned.forecast.steps) == (2, 2)
@@ -206,10 +211,11 @@ def test_a_form_like_a_run_holds_what_that_run_sets(folder):
     old.write_text(
         "env: {name: searchqa, split_mode: split_dir, split_dir: data, exec_timeout: 120}\n"
         "train: {num_epochs: 2, seed: 42}\n"
-        "model: {backend: simulator, optimizer_simulator_seed: 5, openai_compatible_api_key: canary}\n"
+        "model: {backend: simulator, optimizer_simulator_seed: 5, openai_compatible_api_key: canary,\n"
+        "  openai_compatible_base_url: 'http://me:canary-1@host/v1', target: canary-2}\n"
         "evaluation: {leading_words: [must]}\n"
     )
-    draft = form.draft_of(old, installed())
+    draft = form.draft_of(old, installed(), ["canary-2"])
     assert draft.texts == {
         "env.name": "searchqa",
         "env.split_mode": "split_dir",
@@ -219,4 +225,5 @@ def test_a_form_like_a_run_holds_what_that_run_sets(folder):
         "evaluation.leading_words": '["must"]',
     }
     assert draft.extra == "model.optimizer_simulator_seed=5"
+    assert "canary" not in repr(draft)
     assert draft.name == ""
