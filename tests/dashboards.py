@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -36,6 +37,7 @@ class Dashboard:
             text=True,
             env=os.environ | KEYS | {"PATH": path, "PYTHONPATH": str(ROOT)} | env,
         )
+        weakref.finalize(self, self.process.kill)  # of a test that failed before `close`
         line = self.process.stdout.readline()
         assert line.startswith("dashboard: http://"), line + self.process.stdout.read()
         self.link = line.split()[1]
