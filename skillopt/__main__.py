@@ -46,6 +46,7 @@ TOOLS = {
     "blame": "tell which step and edit brought each line of the best skill",
     "diff": "show what differs between two runs or two skills",
     "runs": "show runs side by side: settings that differ, scores, calls, cost",
+    "dashboard": "a web page of this folder's runs: watch, report, plan, start and stop",
     "init": "start a project: configuration and sample data in a folder",
     "materialise": "fetch the real data of a published benchmark by its split manifest",
     "new-benchmark": "start a benchmark of your own: package, configuration, sample",

@@ -55,7 +55,7 @@ def check_value(value: Any, kind: Any) -> tuple[Any, str]:
 def expected(kind: Any) -> str:
     """Say in words which values a type allows."""
     info = mi.type_info(kind)
-    choices = _choices(kind)
+    choices = choices_of(kind)
     words = f"one of {', '.join(str(c) or 'blank' for c in choices)}" if choices else _words(_plain(kind))
     allows_none = isinstance(_bare(info), mi.UnionType)
     return f"{words} or nothing" if allows_none else words
@@ -83,11 +83,11 @@ def _advice(value: Any, kind: Any) -> str:
     return ""
 
 
-def _choices(kind: Any) -> tuple[Any, ...]:
+def choices_of(kind: Any) -> tuple[Any, ...]:
     """Return the choices of a type in the order of their definition, none for other types."""
     if get_origin(kind) is Literal:
         return get_args(kind)
-    return next((found for part in get_args(kind) if (found := _choices(part))), ())
+    return next((found for part in get_args(kind) if (found := choices_of(part))), ())
 
 
 def _bare(info: mi.Type) -> mi.Type:

@@ -21,7 +21,7 @@ from skillopt.runs import Run
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
-_HEAD = ("role", "phase", "calls", "paid for", "held", "tokens in", "tokens out", "USD")
+HEAD = ("role", "phase", "calls", "paid for", "held", "tokens in", "tokens out", "USD")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +66,8 @@ def headline(found: Forecast) -> str:
 
 def text(found: Forecast) -> str:
     """Return a forecast for a person."""
-    lines = [line for line in found.lines if line.asks.high]
-    rows = [_HEAD, *(_row(line.role, line.phase, line) for line in lines)]
-    rows.append(_row("all", "", found.total))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    rows = [HEAD, *cells(found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     table = [
         "  ".join(
             cell.ljust(width) if column < 2 else cell.rjust(width)
@@ -77,7 +75,13 @@ def text(found: Forecast) -> str:
         ).rstrip()
         for row in rows
     ]
-    return "\n".join([headline(found), "", *table, "", *_notes(found)])
+    return "\n".join([headline(found), "", *table, "", *notes(found)])
+
+
+def cells(found: Forecast) -> list[tuple[str, ...]]:
+    """Return the table of a forecast below HEAD: a line per role and phase, the sum last."""
+    lines = [line for line in found.lines if line.asks.high]
+    return [*(_row(line.role, line.phase, line) for line in lines), _row("all", "", found.total)]
 
 
 def _row(role: str, phase: str, amount: Amount) -> tuple[str, ...]:
@@ -93,7 +97,8 @@ def _row(role: str, phase: str, amount: Amount) -> tuple[str, ...]:
     )
 
 
-def _notes(found: Forecast) -> Iterator[str]:
+def notes(found: Forecast) -> Iterator[str]:
+    """Yield what explains the table."""
     yield "models: " + ", ".join(f"{role} {name}" for role, name in found.models.items())
     if found.simulated:
         yield f"simulated, and free: {', '.join(found.simulated)}"

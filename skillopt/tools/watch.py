@@ -81,11 +81,11 @@ def clean(text: str) -> str:
 def _head(view: View) -> RenderableType:
     status = view.status
     steps = f"step {status.steps_done} of {status.steps}"
-    epoch = f"epoch {min(_epoch(view), view.epochs)} of {view.epochs}"
+    where = f"epoch {min(epoch(view), view.epochs)} of {view.epochs}"
     head = Text.assemble(
         (clean(status.run), "bold"), "  ", (view.condition, _STYLES.get(view.condition, "bold yellow")), "  "
     )
-    head.append(f"{epoch}, {steps}")
+    head.append(f"{where}, {steps}")
     if view.seconds is not None:
         head.append(f", for {span(view.seconds)}")
     lines: list[RenderableType] = [head, _bar(status.steps_done, status.steps, 40)]
@@ -94,7 +94,8 @@ def _head(view: View) -> RenderableType:
     return Group(*lines)
 
 
-def _epoch(view: View) -> int:
+def epoch(view: View) -> int:
+    """Return the epoch that a run is in, one more than it has when it is past them."""
     per_epoch = max(view.status.steps // max(view.epochs, 1), 1)
     return view.status.steps_done // per_epoch + 1
 
@@ -153,14 +154,15 @@ def _spend(view: View) -> RenderableType:
     table.add_row("", *(Text(name, justify="right") for name in ("made", "replayed", "in", "out", "USD")))
     for role in sorted({total.role for total in view.totals}):
         mine = [total for total in view.totals if total.role == role]
-        table.add_row(role, *(Text(cell, justify="right") for cell in _amounts(mine)))
+        table.add_row(role, *(Text(cell, justify="right") for cell in amounts(mine)))
     lines: list[RenderableType] = [table]
     if view.caps.any:
-        lines.append(Text(_caps(view)))
+        lines.append(Text(caps(view)))
     return Group(*lines)
 
 
-def _amounts(totals: list[Totals]) -> tuple[str, ...]:
+def amounts(totals: list[Totals]) -> tuple[str, ...]:
+    """Return calls made and replayed, tokens in and out, and cost, as text."""
     usage = sum((total.usage for total in totals), Usage())
     return (
         f"{sum(total.made for total in totals):,}",
@@ -181,7 +183,8 @@ def _money(totals: Iterable[Totals]) -> str:
     return f"{sum(known):.4f}" if len(known) == len(costs) else "unknown"
 
 
-def _caps(view: View) -> str:
+def caps(view: View) -> str:
+    """Return what a run has spent of its budget, as a line."""
     usage = sum((total.usage for total in view.totals), Usage())
     tokens = None if usage.prompt is None or usage.completion is None else usage.prompt + usage.completion
     parts = []

@@ -43,6 +43,11 @@ def test_versions_are_pinned():
     assert [package for package in every if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?==[\w.]+", package)] == []
 
 
+def test_the_tests_have_what_the_dashboard_needs():
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras["dashboard"]) < set(extras["dev"])
+
+
 def test_no_file_names_a_registry():
     found = [
         f"{path.relative_to(ROOT)}: {address}"

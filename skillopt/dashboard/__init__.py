@@ -1,0 +1,1 @@
+"""The web page of a folder with runs. Flask is imported here and nowhere else."""

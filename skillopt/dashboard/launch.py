@@ -1,0 +1,136 @@
+"""Starting and stopping runs: a process group each, which goes on when the dashboard ends."""
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from skillopt.errors import ConfigError, CorruptFile
+from skillopt.files import read_json, write_json
+from skillopt.redact import redact
+
+USER, PASSWORD = "SKILLOPT_WEBUI_USER", "SKILLOPT_WEBUI_PASS"
+"""Environment variables of the dashboard alone: a run does not get them."""
+LOG = "logs/dashboard.log"
+_RECORD = "logs/dashboard.json"
+_LOCK = ".dashboard.lock"
+_TAIL = 8000
+"""Bytes of the log that are looked at."""
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that a dashboard started: `created`, with `pid`, tells its process from a later one."""
+
+    pid: int
+    created: float
+    host: str
+
+
+class Launcher:
+    """Starts and stops the runs of one results folder, for every dashboard that looks at it."""
+
+    def __init__(self, results: Path) -> None:
+        self._results = results
+        self._mutex = threading.Lock()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def process(self, run: str) -> int | None:
+        """Return the process of a run that a dashboard on this machine started, None when it is gone."""
+        child = self._children.get(run)
+        if child is not None:
+            child.poll()
+        started = self._started(run)
+        if started is None or started.host != socket.gethostname():
+            return None
+        return started.pid if _created(started.pid) == started.created else None
+
+    def code(self, run: str) -> int | None:
+        """Return the exit code of a run that this dashboard started and that has ended."""
+        child = self._children.get(run)
+        return None if child is None else child.poll()
+
+    def start(self, run: str, busy: Iterator[str]) -> None:
+        """Start a run; raises ConfigError when it, or another run of this folder, is at work.
+
+        `busy` yields names of runs that show a sign of life.
+        """
+        with self._alone():
+            at_work = next((name for name in busy), None)
+            if at_work is not None:
+                raise ConfigError(
+                    f"{at_work} is at work, and one workflow at a time can work in a folder. "
+                    "Wait for it or stop it, then start again."
+                )
+            log = self._results / run / LOG
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("ab") as output:
+                child = subprocess.Popen(
+                    [sys.executable, "-m", "skillopt", "train", run],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    env={name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)},
+                )
+            self._children[run] = child
+            created = _created(child.pid) or 0.0
+            record = Started(pid=child.pid, created=created, host=socket.gethostname())
+            write_json(self._results / run / _RECORD, record)
+
+    def stop(self, run: str) -> None:
+        """Interrupt a run as Ctrl-C would; raises ConfigError when no dashboard here started it."""
+        with self._alone():
+            pid = self.process(run)
+            if pid is None or os.getpgid(pid) != pid:
+                raise ConfigError(
+                    f"{run}: expected a run that a dashboard on this machine started and that is at work, "
+                    "found none. A run of a terminal is stopped there, with Ctrl-C."
+                )
+            os.killpg(pid, signal.SIGINT)
+
+    def _started(self, run: str) -> Started | None:
+        try:
+            return read_json(self._results / run / _RECORD, Started)
+        except (FileNotFoundError, NotADirectoryError, CorruptFile):
+            return None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads and other dashboards of this folder from starting and stopping meanwhile."""
+        self._results.mkdir(exist_ok=True)
+        with self._mutex, (self._results / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _created(pid: int) -> float | None:
+    """Return when a process began, None when it has ended."""
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+    except psutil.Error:
+        return None
+
+
+def log_tail(log: Path, lines: int, secrets: list[str]) -> str:
+    """Return the end of what a started run printed, without credentials."""
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - _TAIL, 0))
+        text = file.read().decode("utf-8", "replace")
+    return "\n".join(redact(text, secrets).splitlines()[-lines:])
+
+
+def secret_values(env: Mapping[str, str]) -> list[str]:
+    """Return the values of variables whose names say that they hold a secret."""
+    from skillopt.config.history import SECRET
+
+    return [value for name, value in env.items() if SECRET.search(name.lower()) or name == PASSWORD]
