@@ -25,6 +25,7 @@ from benchmarks.items import make_splits  # noqa: E402
 
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
+calls: {{preflight_call: false}}
 env: {{name: searchqa, split_mode: split_dir, split_dir: data, workers: 24}}
 model:
   backend: openai_compatible
