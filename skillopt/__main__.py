@@ -66,13 +66,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"skillopt {name}", description=module.__doc__)
     parser.add_argument("--log", type=Path, help="file for the full log (written)")
     module.add_arguments(parser)
-    args = parser.parse_intermixed_args(arguments[1:])
+    own, passed_on = _cut(arguments[1:])
+    args = parser.parse_intermixed_args(own)
+    if passed_on and not hasattr(args, "snakemake"):
+        parser.error(f"expected nothing after --, found {' '.join(passed_on)}")
+    args.snakemake = passed_on
     try:
         _set_up_logging(args.log)
     except OSError as error:
         print(f"cannot write the log {args.log}: {error.strerror}. Nothing was done.", file=sys.stderr)
         return int(ExitCode.UNEXPECTED)
     return _run(name, module.main, args)
+
+
+def _cut(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return what stands before a `--` and what stands after it, which is meant for another program."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: argparse.Namespace) -> int:

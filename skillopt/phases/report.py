@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 from skillopt.files import write_text
+from skillopt.naming import run_folder
 from skillopt.report.figures import figures_of, write_figures
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
@@ -14,7 +15,7 @@ log = logging.getLogger(__name__)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt report`."""
-    parser.add_argument("run", type=Path, help="folder of a run, such as results/searchqa (read)")
+    parser.add_argument("run", type=run_folder, help="name of a run, or its folder (read)")
     parser.add_argument("--out", type=Path, help="the page (written; report.html in the run's folder)")
     parser.add_argument(
         "--figures", type=Path, help="folder of the figures (written; figures/ beside the page)"

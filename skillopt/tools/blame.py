@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
+from skillopt.naming import run_folder
 from skillopt.report.lineage import Cause, Line, Lineage, Origin, lineage_of
 from skillopt.report.record import RunRecord
 from skillopt.tools.terminal import plain
@@ -15,7 +15,7 @@ SHOWN_IDS, SHOWN_PATTERNS = 12, 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt blame`."""
-    parser.add_argument("run", type=Path, help="folder of a run, such as results/searchqa (read)")
+    parser.add_argument("run", type=run_folder, help="name of a run, or its folder (read)")
     parser.add_argument("--line", type=int, help="one line, counted from 1, with all that led to it")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")
 

@@ -15,6 +15,7 @@ from skillopt.models.base import CallError, Reply
 from skillopt.models.client import CallPolicy, open_client
 from skillopt.models.ledger import Ledger
 from skillopt.models.store import Store
+from skillopt.naming import run_name
 from skillopt.phases.preflight import (
     Probe,
     ask,
@@ -31,7 +32,7 @@ _MOST_WAIT = 20.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt check`."""
-    parser.add_argument("run", help="name of a run: config/<run>.yaml is read")
+    parser.add_argument("run", type=run_name, help="name of a run: config/<run>.yaml is read")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--no-call", action="store_true", help="look at keys and programs, call no model")
 

@@ -16,9 +16,11 @@ from skillopt.config.skillnames import read_words
 from skillopt.data import SPLITS, canonical_split
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_text
+from skillopt.naming import run_name
 from skillopt.phases.plan import plan_run
 from skillopt.tools.status import read_status
 from skillopt.tools.train import (
+    DRY_RUNS,
     clear_failures,
     engine_command,
     open_stale_lock,
@@ -32,7 +34,9 @@ log = logging.getLogger(__name__)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt eval`."""
-    parser.add_argument("run", help="name of a run: config/<run>.yaml names benchmark, data and target")
+    parser.add_argument(
+        "run", type=run_name, help="name of a run: config/<run>.yaml names benchmark, data and target"
+    )
     parser.add_argument(
         "--skill",
         nargs="+",
@@ -46,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
     parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, run nothing")
-    parser.add_argument("snakemake", nargs="*", help="after --, further arguments for snakemake")
+    parser.set_defaults(snakemake=[])
+    parser.epilog = "What stands after -- is handed to snakemake."
 
 
 def main(args: argparse.Namespace) -> int:
@@ -62,6 +67,7 @@ def main(args: argparse.Namespace) -> int:
     plan_run(args.run, resolved)
     tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
     given = [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
+    args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
     command = engine_command(root, args, [str(path) for path in tables], given)
     if not args.dry_run:
         open_stale_lock(root)

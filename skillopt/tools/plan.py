@@ -16,6 +16,7 @@ from skillopt.files import write_json
 from skillopt.forecast.counts import Range
 from skillopt.forecast.estimate import Amount, Forecast, forecast
 from skillopt.models.estimates import CHARS_PER_TOKEN
+from skillopt.naming import run_name
 from skillopt.phases.plan import plan_run
 from skillopt.runs import Run
 from skillopt.tools.train import run_file
@@ -26,7 +27,7 @@ HEAD = ("role", "phase", "calls", "paid for", "held", "tokens in", "tokens out",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt plan`."""
-    parser.add_argument("run", help="name of a run: config/<run>.yaml is read")
+    parser.add_argument("run", type=run_name, help="name of a run: config/<run>.yaml is read")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--store", type=Path, default=Path("results/.calls"), help="call store (read)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")

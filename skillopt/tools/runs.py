@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.files import write_text
+from skillopt.naming import run_folder
 from skillopt.phases.evaluate import SplitScore
 from skillopt.report.facts import measure
 from skillopt.report.figures import as_csv
@@ -18,7 +19,9 @@ from skillopt.tools.terminal import plain
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt runs`."""
-    parser.add_argument("runs", type=Path, nargs="*", help="folders of runs (read); all of results/ if none")
+    parser.add_argument(
+        "runs", type=run_folder, nargs="*", help="names or folders of runs (read); all of results/ if none"
+    )
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html", "svg"), default="text", help="how to write it"
     )

@@ -8,6 +8,7 @@ import msgspec
 from skillopt.config.resolved import read_resolved
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_json
+from skillopt.naming import run_folder
 from skillopt.phases.summary import Summary, rests_on, table
 from skillopt.records import Gate, Plan
 from skillopt.runs import gate_files
@@ -148,7 +149,7 @@ def _number(value: float | None) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt status`."""
-    parser.add_argument("run", type=Path, help="folder of a run, such as results/searchqa (read)")
+    parser.add_argument("run", type=run_folder, help="name of a run, or its folder (read)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")
 
 

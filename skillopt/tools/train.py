@@ -19,6 +19,7 @@ import psutil
 from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
+from skillopt.naming import run_name
 from skillopt.phases.plan import plan_run
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
@@ -28,25 +29,35 @@ log = logging.getLogger(__name__)
 QUIET = ("--quiet", "host", "rules", "progress")
 """What the engine leaves out while a run lasts: the phases say themselves how far they are."""
 
+DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
+"""How the engine is told to run nothing."""
+
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt train`."""
-    parser.add_argument("run", help="name of a run: config/<run>.yaml is read, results/<run>/ is written")
+    parser.add_argument(
+        "run", type=run_name, help="name of a run: config/<run>.yaml is read, results/<run>/ is written"
+    )
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
     parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
     parser.add_argument("--dry-run", action="store_true", help="show the training plan, run nothing")
-    parser.add_argument("snakemake", nargs="*", help="after --, further arguments for snakemake")
+    parser.set_defaults(snakemake=[])
+    parser.epilog = "What stands after -- is handed to snakemake."
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the workflow and return how the run ended."""
     root = workflow_root()
-    resolved = load_run(run_file(root, args.run), args.set, os.environ)
+    file = run_file(root, args.run)
+    if file.is_relative_to(root) and not Path.cwd().is_relative_to(root):
+        log.warning("no %s here: the configuration that ships is used, %s", file.relative_to(root), file)
+    resolved = load_run(file, args.set, os.environ)
     plan, _ = plan_run(args.run, resolved)
     log.info("the gate: %s", resolution(plan.splits["val"].used))
+    args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
     if not args.dry_run:
         open_stale_lock(root)
         clear_failures(Path("results") / args.run)

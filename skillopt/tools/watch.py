@@ -6,7 +6,6 @@ It ends with the run, and shows a finished, failed or dead one as it is.
 import argparse
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillopt.models.ledger import Totals
+from skillopt.naming import run_folder
 from skillopt.progress import Part
 from skillopt.records import Usage
 from skillopt.tools.live import Phase, View, Viewer
@@ -25,24 +25,19 @@ _MARGIN = (0, 2, 0, 0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt watch`."""
-    parser.add_argument("run", help="name of a run, or its folder, such as results/searchqa (read)")
+    parser.add_argument("run", type=run_folder, help="name of a run, or its folder (read)")
     parser.add_argument("--once", action="store_true", help="print it once, for pipes")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks")
 
 
 def main(args: argparse.Namespace) -> None:
     """Show the run until it is over; once where the output is no terminal."""
-    viewer = Viewer(folder_of(args.run))
+    viewer = Viewer(args.run)
     console = Console(highlight=False, emoji=False)
     view = viewer.look()
     if view.condition == "running" and console.is_terminal and not args.once:
         view = _follow(viewer, view, console, args.every)
     console.print(frame(view))
-
-
-def folder_of(run: str) -> Path:
-    """Return the folder of a run that is given by its name or by its folder."""
-    return Path(run) if (Path(run) / "config.json").exists() else Path("results") / Path(run).name
 
 
 def _follow(viewer: Viewer, view: View, console: Console, every: float) -> View:

@@ -1,0 +1,19 @@
+"""A run may be given by its name, by its folder or by its file, whichever a command is about."""
+
+from pathlib import Path
+
+RESULTS = Path("results")
+
+
+def run_name(text: str) -> str:
+    """Return the name of a run: `demo`, `results/demo` and `config/demo.yaml` are all `demo`."""
+    path = Path(text)
+    if path.suffix in (".yaml", ".yml"):
+        return path.stem
+    return path.name if path.parent.name == RESULTS.name else text
+
+
+def run_folder(text: str) -> Path:
+    """Return the folder of a run: what is given, or the folder of that name below results/."""
+    given, named = Path(text), RESULTS / run_name(text)
+    return named if not (given / "config.json").exists() and named.is_dir() else given

@@ -1,0 +1,52 @@
+"""How a run is named on the command line, and what is handed on to the engine."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.__main__ import main
+from skillopt.naming import run_folder, run_name
+
+
+@pytest.mark.parametrize(
+    "given", ["demo", "results/demo", "results/demo/", "./results/demo", "config/demo.yaml"]
+)
+def test_a_run_has_one_name(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/demo").mkdir(parents=True)
+    assert run_name(given) == "demo"
+    assert run_folder(given) == Path("results/demo")
+
+
+def test_a_folder_elsewhere_is_taken_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/config.json").touch()
+    assert run_folder("kept") == Path("kept")
+    assert run_folder("nowhere") == Path("nowhere")
+    assert run_name("v1.5") == "v1.5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "one", "two"], "unrecognized arguments: two"),
+        (["status", "one", "--", "-n"], "expected nothing after --, found -n"),
+        (["train", "--set", "train.batch_size=3", "one"], "the following arguments are required: run\n"),
+    ],
+)
+def test_a_word_too_many_is_refused_before_anything_is_done(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_dry_run_of_the_engine_is_one_of_the_command_too(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    note = tmp_path / "results/searchqa/logs/step_0001/rollout.failure.json"
+    note.parent.mkdir(parents=True)
+    note.touch()
+    assert main(["train", "searchqa", "--", "-n", "--quiet", "all"]) == 0
+    assert note.exists()
+    assert "the configuration that ships is used" in capfd.readouterr().err
