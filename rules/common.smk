@@ -17,6 +17,7 @@ from skillopt.config.resolve import load_run
 from skillopt.config.skillnames import NAME, OWN, problems_of
 from skillopt.errors import SkillOptError
 from skillopt.files import as_json, read_json, write_json
+from skillopt.naming import RUN_NAME
 from skillopt.phases.plan import plan_run
 from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
@@ -49,7 +50,7 @@ shell.prefix(
 
 
 wildcard_constraints:
-    run=r"[A-Za-z0-9][A-Za-z0-9._-]*",
+    run=RUN_NAME,
     step=r"(?!0000)\d{4}",
     epoch=r"\d{2}",
     # ... of any skill on any split; the initial one on the selection split has a rule of its own.
@@ -73,7 +74,8 @@ EVALUATED_BEFORE = {
     "test/best": ["test/initial"],
     "test/last": ["test/initial", "test/best"],
 }
-OVERRIDES = shlex.split(str(config.get("set", "")))
+GIVEN = config.get("set", "")
+OVERRIDES = GIVEN if isinstance(GIVEN, list) else shlex.split(str(GIVEN))
 PLANNED = {}
 
 

@@ -23,6 +23,10 @@ def named_skill(name, skill):
             f"run {name}: skill {skill}: expected a file at {known[skill]}, found none"
         )
     file = os.path.relpath(known[skill])
+    if "{" in file or "}" in file:  # the engine would put other text in their place
+        raise WorkflowError(
+            f"run {name}: skill {skill}: {file}: expected a path without braces; rename or copy the file"
+        )
     # A result of a run is taken as it lies there: whether it is up to date is not asked.
     return os.path.abspath(file) if file.startswith(("results/", "..")) else file
 

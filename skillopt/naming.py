@@ -3,6 +3,8 @@
 from pathlib import Path
 
 RESULTS = Path("results")
+RUN_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+"""Pattern of the names that a run can have."""
 
 
 def run_name(text: str) -> str:

@@ -5,9 +5,10 @@ with the lines of the phases only, and the score table at the end also when ther
 """
 
 import argparse
+import json
 import logging
 import os
-import shlex
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import psutil
 from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
-from skillopt.naming import run_name
+from skillopt.naming import RUN_NAME, run_name
 from skillopt.phases.plan import plan_run
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
@@ -123,7 +124,15 @@ def _wait(engine: subprocess.Popen[bytes]) -> int | None:
 
 
 def run_file(root: Path, run: str) -> Path:
-    """Return the run's configuration in the working directory, else the one that ships."""
+    """Return the run's configuration in the working directory, else the one that ships.
+
+    Raises ConfigError for a name that no run can have, or when there is no such file.
+    """
+    if not re.fullmatch(RUN_NAME, run):
+        raise ConfigError(
+            f"run {run!r}: expected a name of letters, digits, dots, dashes and underscores that begins with "
+            "a letter or digit: the stem of a file in config/"
+        )
     for folder in (Path(), root):
         path = folder / "config" / f"{run}.yaml"
         if path.is_file():
@@ -141,8 +150,10 @@ def engine_command(
         command.append("--dry-run")
     elif not args.verbose:
         command += QUIET
+    # As a JSON list, which the engine reads as YAML: quotes, blanks and backslashes stay what they are.
+    overrides = [f"set={json.dumps(args.set, ensure_ascii=False)}"] if args.set else []
     # The table is printed here, also when there was nothing to do.
-    command += ["--config", "table=off", *([f"set={shlex.join(args.set)}"] if args.set else []), *config]
+    command += ["--config", "table=off", *overrides, *config]
     return [*command, "--", *targets]
 
 
