@@ -102,7 +102,7 @@ async def reflect(
 
     async def one(group: Group) -> Reflection:
         reflection = await _analyse(group, context, client, settings, bench, items)
-        progress.step("answered" if reflection.patch else "without an answer")
+        progress.step("answered" if reflection.patch else "without a usable answer")
         return reflection
 
     answers = await gather(one(group) for group in groups)

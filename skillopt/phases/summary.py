@@ -18,6 +18,7 @@ from skillopt.models.prices import read_prices
 from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
+from skillopt.phases.problems import Unusable, unusable_answers
 from skillopt.records import (
     TAKEN,
     Gate,
@@ -80,6 +81,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[Role, dict[str, Usage]]
     splits: dict[str, str]
     rests_on: str = ""
+    unusable: Unusable = Unusable()
 
 
 def rests_on(run: Path, resolved: Resolved, plan: Plan) -> str:
@@ -227,6 +229,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
         usage=usage_of(run, plan, resolved.settings.optimizer, skills),
         splits={name: split.sha256 for name, split in plan.splits.items()},
         rests_on=rests_on(run, resolved, plan),
+        unusable=unusable_answers(run, plan, resolved.settings.optimizer),
     )
 
 
@@ -266,6 +269,11 @@ def table(summary: Summary) -> str:
             f"{name} {_count(value)}" for name, value in (("in", total.prompt), ("out", total.completion))
         ]
         lines.append(f"{role} ({summary.models[role]}): {total.calls} calls, tokens {', '.join(tokens)}")
+    if summary.unusable.answers:
+        lines.append(
+            f"{summary.unusable.answers} answers of the optimizer could not be used, most often "
+            f"({summary.unusable.times} times): {summary.unusable.commonest}"
+        )
     return "\n".join(lines) + "\n"
 
 

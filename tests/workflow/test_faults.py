@@ -178,6 +178,9 @@ def test_garbage_from_the_optimizer_proposes_nothing(project, server):
     assert running.code == 11, running.text
     assert project.status() == 11
     assert project.read("summary.json")["outcome"] == "nothing_proposed"
+    unusable = project.read("summary.json")["unusable"]
+    assert (unusable["answers"], unusable["times"]) == (6, 2)
+    assert "6 answers of the optimizer could not be used, most often (2 times): " in running.text
     assert project.read("steps/step_0001/gate.json")["action"] == "skip_no_patches"
     groups = project.read("steps/step_0001/reflections.json")["groups"]
     assert [len(group["problems"]) for group in groups] == [3, 3]

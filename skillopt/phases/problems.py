@@ -1,0 +1,45 @@
+"""Answers of the optimizer that could not be used in a run: how many, and what was wrong with most."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from skillopt.config.settings import Optimizer
+from skillopt.files import read_json
+from skillopt.records import Merged, MetaSkill, Plan, Reflections, Selected, SlowUpdate, Update
+
+
+class Unusable(msgspec.Struct, frozen=True, kw_only=True):
+    """How many answers could not be used, and the commonest problem with its count."""
+
+    answers: int = 0
+    commonest: str = ""
+    times: int = 0
+
+
+def unusable_answers(run: Path, plan: Plan, optimizer: Optimizer) -> Unusable:
+    """Count what a finished run's files record as unusable answers."""
+    found = Counter(_problems(run, plan, optimizer))
+    if not found:
+        return Unusable()
+    commonest, times = found.most_common(1)[0]
+    return Unusable(answers=found.total(), commonest=commonest, times=times)
+
+
+def _problems(run: Path, plan: Plan, optimizer: Optimizer) -> Iterator[str]:
+    for step in plan.steps:
+        folder = run / f"steps/step_{step.step:04d}"
+        for group in read_json(folder / "reflections.json", Reflections).groups:
+            yield from group.problems
+        for merge in read_json(folder / "merged.json", Merged).merges:
+            yield from merge.problems
+        yield from read_json(folder / "patch.json", Selected).problems
+        yield from read_json(folder / "update.json", Update).problems
+    for epoch in plan.epochs:
+        name = f"epoch_{epoch.epoch:02d}"
+        if optimizer.use_slow_update:
+            yield from read_json(run / "slow_update" / name / "slow_update.json", SlowUpdate).problems
+        if optimizer.use_meta_skill and 1 < epoch.epoch < plan.num_epochs:
+            yield from read_json(run / "meta_skill" / name / "meta_skill.json", MetaSkill).problems
