@@ -91,27 +91,28 @@ async def roll_out(
     client: Client,
     *,
     width: int,
-    seed: int,
+    seed: int | Sequence[int],
     what: str,
     sample: int = 0,
 ) -> list[Row]:
     """Do every item, `width` at once; one row per item in the order of `items`.
 
-    `sample` numbers fresh draws of the same requests.
+    `seed` is one for all items, or one for each. `sample` numbers fresh draws of the same requests.
     An item's failure is a row with its status; only a dead provider ends the phase early.
     """
     gate = asyncio.Semaphore(width)
     works_in_folder = "workspace" in backend_spec(client.role.backend).capabilities
     told, workspace = ("", Workspace(skill=skill)) if works_in_folder else (skill, None)
     progress = client.board.part(what, len(items))
+    seeds = [seed] * len(items) if isinstance(seed, int) else seed
 
-    async def one(item: Item) -> Row:
+    async def one(item: Item, own_seed: int) -> Row:
         async with gate:
-            row = await _row(item, told, bench, _Talk(client, bench, workspace, sample), seed)
+            row = await _row(item, told, bench, _Talk(client, bench, workspace, sample), own_seed)
         progress.step(row.status, row.hard)
         return row
 
-    rows = await gather(one(item) for item in items)
+    rows = await gather(one(item, own_seed) for item, own_seed in zip(items, seeds, strict=True))
     progress.end()
     return rows
 
@@ -178,18 +179,29 @@ def main(args: argparse.Namespace) -> None:
     bench = open_bench(job, feedback=True)
     train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
     items = [train[id_] for batch in step.batches for id_ in batch.ids]
-    skill = visible(read_text(args.skill))
-    write_jsonl(args.out, run_async(do_items(job, bench, items, skill, f"rollout of step {args.step}")))
+    seeds = [batch.seed for batch in step.batches for _ in batch.ids]
+    skill, what = visible(read_text(args.skill)), f"rollout of step {args.step}"
+    write_jsonl(args.out, run_async(do_items(job, bench, items, skill, what, seeds=seeds)))
 
 
 async def do_items(
-    job: Job, bench: Bench, items: Sequence[Item], skill: str, what: str, *, sample: int = 0
+    job: Job,
+    bench: Bench,
+    items: Sequence[Item],
+    skill: str,
+    what: str,
+    *,
+    seeds: Sequence[int] = (),
+    sample: int = 0,
 ) -> list[Row]:
-    """Do items with the run's target; raises LowCoverage when too few of them get a score."""
+    """Do items with the run's target; raises LowCoverage when too few of them get a score.
+
+    `seeds` are one for each item; without them it is the run's, so that evaluations are all alike.
+    """
     settings = job.resolved.settings
     async with job.client("target", width=settings.env.workers) as client:
         width = min(job.width, settings.env.workers)
-        seed = settings.train.seed
+        seed = seeds or settings.train.seed
         rows = await roll_out(items, skill, bench, client, width=width, seed=seed, what=what, sample=sample)
     require_coverage(rows, settings.evaluation.min_coverage, what)
     return rows

@@ -4,7 +4,7 @@ import msgspec
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """One micro-batch: the ids in order, and the seed of its reflection."""
+    """One micro-batch: the ids in order, and the seed of its rollout and its reflection."""
 
     ids: tuple[str, ...]
     seed: int

@@ -14,7 +14,8 @@ READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC = 1, 2, 4, 8
 REMOUNT, BIND, RECURSIVE, PRIVATE = 32, 4096, 16384, 1 << 18
 _DETACH = 2
 
-_DIE_WITH_PARENT, _DUMPABLE, _ADOPT_ORPHANS, _NO_NEW_RIGHTS = 1, 4, 36, 38
+_DIE_WITH_PARENT, _DUMPABLE, _FILTER, _ADOPT_ORPHANS, _NO_NEW_RIGHTS = 1, 4, 22, 36, 38
+_BY_PROGRAM = 2
 
 
 def unshare(flags: int) -> None:
@@ -62,8 +63,13 @@ def give_up_rights() -> None:
     _prctl(_NO_NEW_RIGHTS, 1)
 
 
-def _prctl(option: int, value: int) -> None:
-    _call("prctl", ctypes.c_int(option), *(ctypes.c_ulong(v) for v in (value, 0, 0, 0)))
+def filter_calls(program: ctypes.Structure) -> None:
+    """Put a filter (`sock_fprog`) before all further system calls."""
+    _prctl(_FILTER, _BY_PROGRAM, ctypes.addressof(program))
+
+
+def _prctl(option: int, value: int, more: int = 0) -> None:
+    _call("prctl", ctypes.c_int(option), *(ctypes.c_ulong(v) for v in (value, more, 0, 0)))
 
 
 def _call(name: str, *arguments: object) -> None:

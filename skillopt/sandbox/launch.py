@@ -12,7 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-from skillopt.sandbox import kernel, privateroot, transfer, watch
+from skillopt.sandbox import kernel, privateroot, syscalls, transfer, watch
 from skillopt.sandbox.spec import Report, Spec, as_json, read_spec
 
 
@@ -99,6 +99,7 @@ def _drop(spec: Spec) -> None:
     if sys.platform == "linux":
         kernel.give_up_rights()
         kernel.die_with_parent(signal.SIGKILL)
+        syscalls.refuse_unowned_memory()
 
 
 def _limit(spec: Spec) -> None:

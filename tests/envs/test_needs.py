@@ -8,7 +8,7 @@ import pytest
 from sheets import ROOT
 
 from skillopt.config.resolve import load_run
-from skillopt.envs.registry import require_packages
+from skillopt.envs.registry import environment_names, require_packages
 from skillopt.envs.spreadsheetbench import ENVIRONMENT
 from skillopt.errors import ConfigError
 from skillopt.phases.plan import plan_run, require_capabilities
@@ -54,7 +54,16 @@ def test_the_questions_need_nothing(run_file):
     asyncio.run(require_machine(load_run(run_file, [], {})))
 
 
-def test_importing_the_benchmark_does_not_import_its_packages():
-    code = "import sys, skillopt.envs.spreadsheetbench; print('openpyxl' in sys.modules)"
+EXTRAS = ("alfworld", "gymnasium", "openpyxl", "pandas", "PIL", "textworld", "datasets")
+
+
+@pytest.mark.parametrize("name", environment_names())
+def test_importing_a_benchmark_imports_no_package_of_an_extra_and_no_other_benchmark(name):
+    code = (
+        "import sys; from skillopt.envs.registry import environment; "
+        f"environment({name!r}); print(*sorted(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "False\n"
+    modules = set(done.stdout.split())
+    assert modules & set(EXTRAS) == set()
+    assert {other for other in environment_names() if f"skillopt.envs.{other}" in modules} == {name}

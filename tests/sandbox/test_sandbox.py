@@ -75,6 +75,28 @@ def test_memory_of_one_process_and_of_all():
     assert run(code, memory=192 * MIB).problem == "used more than 192 MiB of memory"
 
 
+def test_no_memory_beside_that_of_processes():
+    """Files in memory, and segments and queues of System V, are counted for no process."""
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for name, call in {
+    "file": lambda: os.memfd_create("x"),
+    "segment": lambda: libc.shmget(0, ctypes.c_size_t(1 << 20), 0o1600),
+    "queue": lambda: libc.msgget(0, 0o1600),
+}.items():
+    try: print(name, call(), ctypes.get_errno())
+    except OSError as error: print(name, error)
+import subprocess, sys
+child = [sys.executable, "-c", "import os; os.memfd_create('x')"]
+print("child", subprocess.run(child, stderr=subprocess.DEVNULL).returncode)
+"""
+    assert run(code).output.splitlines() == [
+        "file [Errno 1] Operation not permitted",
+        *("segment -1 1", "queue -1 1", "child 1"),
+    ]
+
+
 def test_the_disk_is_bounded_by_file_and_in_all():
     done = run("open('f', 'wb').write(b'x' * (9 << 20))", file_size=8 * MIB)
     assert last_line(done) == "OSError: [Errno 27] File too large"

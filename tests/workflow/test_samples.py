@@ -15,7 +15,15 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["alfworld", "docvqa", "officeqa"])
+STATUSES = {
+    "alfworld": {"scored"},
+    "docvqa": {"scored"},
+    "livemathematicianbench": {"scored", "unparsed"},  # untrained, the target names no label now and then
+    "officeqa": {"scored"},
+}
+
+
+@pytest.mark.parametrize("name", STATUSES)
 def test_an_epoch_on_the_sample(name, tmp_path):
     command = [sys.executable, "-m", "snakemake", "-s", ROOT / "Snakefile", "--directory", tmp_path]
     options = ["--cores", "2", "--config", "set=train.num_epochs=1", "--"]
@@ -36,4 +44,4 @@ def test_an_epoch_on_the_sample(name, tmp_path):
     assert best != environment(name).initial_skill.read_bytes()
     assert best in [file.read_bytes() for file in run.glob("skills/*.md")]
     rows = [json.loads(line) for line in (run / "steps/step_0001/rollouts.jsonl").read_text().splitlines()]
-    assert {row["status"] for row in rows} == {"scored"}
+    assert {row["status"] for row in rows} == STATUSES[name]

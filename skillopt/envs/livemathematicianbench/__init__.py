@@ -17,7 +17,10 @@ class LiveMathSettings(EnvSettings, frozen=True, kw_only=True):
 
     shuffle_choices: Annotated[
         bool,
-        msgspec.Meta(description="Shuffle the options of each item, by the run's seed and the item's id."),
+        msgspec.Meta(
+            description="Shuffle the options of each item by its id and a seed: that of the batch in "
+            "training, the run's in evaluations."
+        ),
     ] = True
     use_theorem: Annotated[
         bool, msgspec.Meta(description="Show the target the theorem that the question is about.")

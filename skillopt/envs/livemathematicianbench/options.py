@@ -23,7 +23,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def generator_seed(seed: int, id_: str) -> int:
-    """Return the seed of an item's shuffle: the first 64 bits of a hash of the run's seed and the id."""
+    """Return the seed of an item's shuffle: the first 64 bits of a hash of the seed and the id."""
     return int(hashlib.sha256(f"{seed}:{id_}".encode()).hexdigest()[:16], 16)
 
 

@@ -22,15 +22,15 @@ def item_of(tmp_path, **changes):
     return ENVIRONMENT.read(tmp_path)[0]
 
 
-def attempt(item, reply):
-    sent = []
+def attempt(item, *replies, max_turns=1, **settings):
+    left, sent = list(replies), []
 
     async def chat(messages, *, tools=(), tool_choice=""):
         sent.append(messages)
-        return reply
+        return left.pop(0)
 
-    common = CommonSettings(max_turns=1, max_completion_tokens=100)
-    return asyncio.run(ENVIRONMENT.attempt(item, "", chat, common, DocVQASettings(), 0)), sent
+    common = CommonSettings(max_turns=max_turns, max_completion_tokens=100)
+    return asyncio.run(ENVIRONMENT.attempt(item, "", chat, common, DocVQASettings(**settings), 0)), sent
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,16 @@ def test_replies(tmp_path, text, finish, status, hard, soft):
     assert bool(result.reason) == (not hard)
     image = sent[0][1].images[0]
     assert (base64.b64decode(image.data), image.media_type) == (PAGE, "image/png")
+
+
+def test_a_second_look_has_the_page_and_the_first_answer_before_it(tmp_path):
+    first, second = Reply(text="<answer>1998</answer>"), Reply(text="<answer>12 March 1999</answer>")
+    result, sent = attempt(item_of(tmp_path), first, second, max_turns=3, image_detail="high")
+    assert (result.turns, result.hard) == (2, 1.0)
+    assert sent[1][:2] == sent[0]
+    assert [message.role for message in sent[1]] == ["system", "user", "assistant", "user"]
+    assert sent[1][2].content == "<answer>1998</answer>"
+    assert [image.detail for message in sent[1] for image in message.images] == ["high"]
 
 
 @pytest.mark.parametrize(

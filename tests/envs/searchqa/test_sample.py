@@ -1,12 +1,15 @@
 """The sample that ships with the project."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from skillopt.envs.searchqa import ENVIRONMENT
+from skillopt.envs.base import CommonSettings
+from skillopt.envs.searchqa import ENVIRONMENT, SearchQASettings
 from skillopt.envs.searchqa.prompt import cut_context
 from skillopt.envs.searchqa.scoring import judge, normalise
+from skillopt.models.base import Reply
 
 FOLDER = Path(__file__).parents[3] / "data" / "searchqa"
 COUNTS = {"train": 60, "val": 40, "test": 80}
@@ -71,6 +74,18 @@ def test_questions_of_many_kinds(splits):
             assert any(question.startswith(start) for question in questions), (name, start)
         statements = [question for question in questions if not question.endswith("?")]
         assert len(statements) >= len(questions) // 10, name
+
+
+@pytest.mark.parametrize(("right", "score"), [(True, 1.0), (False, 0.0)])
+def test_scripted_target(splits, right, score):
+    for item in splits["test"]:
+
+        async def chat(messages, *, tools=(), tool_choice="", item=item):
+            return Reply(text=f"<answer>{item.data['answers'][0] if right else 'zzzz'}</answer>")
+
+        common = CommonSettings(max_turns=1, max_completion_tokens=100)
+        made = asyncio.run(ENVIRONMENT.attempt(item, "", chat, common, SearchQASettings(), 0))
+        assert (made.status, made.hard, made.soft) == ("scored", score, score)
 
 
 def test_readme_states_the_counts_and_the_licence():

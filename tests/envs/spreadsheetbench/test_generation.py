@@ -64,6 +64,15 @@ EVERYTHING_ELSE = {
     "too large": ("f = open(OUTPUT_PATH, 'wb'); f.write(b'x' * (65 << 20))", "File too large"),
     "prints": ("while True: print('x' * 999)", "the program printed more than 1048576 bytes and was ended"),
     "memory": ("x = bytearray(10**10)", "exec-error: MemoryError"),
+    "forks": (
+        "import os, time\nfor n in range(99):\n    if not os.fork(): time.sleep(99)\ntime.sleep(99)",
+        "Resource temporarily unavailable",
+    ),
+    "fills the disk": (
+        "for n in range(99): open(f'{n}', 'wb').write(b'x' * (8 << 20))",
+        "exec-error: OSError: [Errno 28] No space left on device",
+    ),
+    "writes outside": ("open('/usr/x', 'w')", "Read-only file system: '/usr/x'"),
     "other sheet": (
         "import openpyxl; b = openpyxl.Workbook(); b.save(OUTPUT_PATH)",
         "eval-mismatch: the sheet 'Data' is missing",
