@@ -37,3 +37,4 @@ rule all:
 
 onsuccess:
     print_tables()
+    end_timers()

@@ -7,6 +7,7 @@ it, so that one broken run does not keep the others from being built.
 import os
 import shlex
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -226,6 +227,13 @@ def print_tables():
         path = Path("results", name, "summary.json")
         if path.exists():
             print(f"\n{table(read_json(path, Summary))}")
+
+
+def end_timers():
+    """End the engine's timers: one would keep its process for a second after the last job."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
 
 
 def manifest_folder(wildcards):
