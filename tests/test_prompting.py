@@ -227,7 +227,6 @@ def test_a_benchmark_overrides_the_taxonomy_only(tmp_path: Path):
 
 def test_prompt_files_lists_what_a_prompt_depends_on():
     assert prompt_files("rank", None) == [GENERAL / "rank.md.j2", GENERAL / "parts.md.j2"]
-    assert prompt_files("retry", None) == [GENERAL / "retry.md.j2"]
 
 
 def test_errors_name_the_prompt_and_the_folders(tmp_path: Path):

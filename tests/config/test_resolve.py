@@ -508,3 +508,23 @@ def test_reading_imports_little():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_paths_are_looked_for_beside_the_run_file_too(tmp_path, monkeypatch):
+    """A run of another project works from any folder."""
+    project = tmp_path / "project"
+    for folder in ("config", "data", "elsewhere"):
+        (project / folder).mkdir(parents=True)
+    (project / "prices.yaml").write_text("m: {prompt: 1, completion: 2}", encoding="utf-8")
+    run = project / "config/run.yaml"
+    run.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\n"
+        "model: {backend: simulator}\ncalls: {prices: prices.yaml}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(project / "elsewhere")
+    settings = load_run(run, [], {}).settings
+    assert settings.calls.prices == str(project / "prices.yaml")
+    assert settings.env.split_dir == str(project / "data")
+    monkeypatch.chdir(project)
+    assert load_run(run, [], {}).settings.calls.prices == "prices.yaml"
