@@ -1,11 +1,16 @@
 """The command line as a program among programs."""
 
+import argparse
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from project import ROOT
+
+from skillopt.__main__ import PHASES, TOOLS
 
 COMMAND = (sys.executable, "-m", "skillopt")
 
@@ -27,3 +32,20 @@ def test_output_that_nobody_reads_ends_a_command_quietly(lines, tmp_path):
             check=False,
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("name", [*PHASES, *TOOLS])
+def test_help_says_which_files_are_read_and_written(name):
+    package = "phases" if name in PHASES else "tools"
+    module = importlib.import_module(f"skillopt.{package}.{name.replace('-', '_')}")
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    paths = [action for action in parser._actions if action.type is Path]
+    assert [action.dest for action in paths if not _says(action.help or "")] == []
+    assert _says(parser.format_help())
+    if name in PHASES:
+        assert any("written" in (action.help or "") for action in paths)
+
+
+def _says(text):
+    return any(word in text for word in ("(read", "written", "is read"))

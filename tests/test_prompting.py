@@ -97,7 +97,6 @@ CASES = [
     ("slow_update", SKILLS | PAIRS | {"guidance": "GUIDE", "accepted": EDITS}, ("slow_update_content",)),
     ("meta_skill", SKILLS | PAIRS | {"memory": "MEMO"}, ("meta_skill_content",)),
     ("consolidate", {"notes": ("n1", "n2")}, ("notes",)),
-    ("retry", {"problem": "no JSON\nat all"}, ()),
 ]
 IDS = [f"{name}-{values.get('update_mode', '')}" for name, values, _ in CASES]
 FOREIGN = {
