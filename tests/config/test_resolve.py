@@ -181,6 +181,8 @@ def test_typed_settings_of_benchmark_and_backend(resolve):
         ("learning_rate=8", "did you mean optimizer.learning_rate?"),
         ("trian.seed=8", "did you mean train.seed?"),
         ("trian.sed=8", "did you mean train?"),
+        ("train=8", "train: expected a key of this section (train.<key>), found none"),
+        ("gradient.flavour=8", "expected one of minibatch_size, merge_batch_size, analyst_workers"),
         (
             "train.learning_rate=8",
             "train.learning_rate: unknown setting; did you mean optimizer.learning_rate?",
