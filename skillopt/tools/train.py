@@ -32,6 +32,9 @@ QUIET = ("--quiet", "host", "rules", "progress")
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
+_UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+"""The engine writes its log and its lines as this package does, whatever the terminal can show."""
+
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -103,7 +106,7 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     received: list[int] = []
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in _STOPS}
     try:
-        engine = subprocess.Popen(command)
+        engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         while (code := _wait(engine)) is None:
             if signal.SIGTERM in received:
                 received.remove(signal.SIGTERM)
