@@ -165,8 +165,8 @@ def open_stale_lock(root: Path) -> None:
         )
     for sign in signs_from_elsewhere(Path("results")):
         raise ConfigError(
-            f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, with a sign of "
-            f"life in the last {SILENCE:.0f} s): wait for it or stop it there, then run the same command again"
+            f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, alive in the last "
+            f"{SILENCE:.0f} seconds): wait for it or stop it there, then run the same command again"
         )
     log.warning("opening the lock that a killed workflow left")
     subprocess.run(
