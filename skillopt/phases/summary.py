@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from skillopt import __version__
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Optimizer
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
@@ -73,6 +74,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run: str
+    made_by: str = ""
     outcome: Outcome
     simulated: tuple[Role, ...]
     models: dict[Role, str]
@@ -220,6 +222,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     }
     return Summary(
         run=plan.run,
+        made_by=f"skillopt {__version__}",
         outcome=outcome_of(events, best),
         simulated=simulated_roles(resolved),
         models={role: f"{model.backend}/{model.model}" for role, model in sorted(resolved.roles.items())},

@@ -165,7 +165,7 @@ def open_stale_lock(root: Path) -> None:
         )
     for sign in signs_from_elsewhere(Path("results")):
         raise ConfigError(
-            f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, alive in the last "
+            f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, alive within "
             f"{SILENCE:.0f} seconds): wait for it or stop it there, then run the same command again"
         )
     log.warning("opening the lock that a killed workflow left")
