@@ -38,7 +38,8 @@ def own_failure_of_all(rows: Sequence[Row]) -> str:
     answered = [row.status for row in rows if row.status not in UNSCORED]
     if not answered or "scored" in answered:
         return ""
+    kinds = ", ".join(sorted(set(answered)))
     return (
-        f"none of {len(answered)} replies could be judged ({', '.join(sorted(set(answered)))}): each counts as 0. "
+        f"none of {len(answered)} replies could be judged ({kinds}): each counts as 0. "
         "Look at the trajectories, and at env.max_completion_tokens, before you pay for more."
     )
