@@ -122,9 +122,11 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     except OSError as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             raise
+        missing = isinstance(error, FileNotFoundError) and error.filename
+        message = f"{name}: expected a file at {error.filename}, found none" if missing else str(error)
         log.debug("where it happened", exc_info=True)
-        log.error("%s", error)
-        return failure.leave(ExitCode.UNEXPECTED, str(error))
+        log.error("%s", message)
+        return failure.leave(ExitCode.UNEXPECTED, message)
     except Exception as error:
         log.exception("unexpected error")
         return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from skillopt.__main__ import PHASES, TOOLS
+from skillopt.__main__ import PHASES, TOOLS, main
 
 COMMAND = (sys.executable, "-m", "skillopt")
 
@@ -32,6 +32,13 @@ def test_output_that_nobody_reads_ends_a_command_quietly(lines, tmp_path):
             check=False,
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
+    assert (
+        main(["history", "--config", "c", "--plan", f"{tmp_path}/plan.json", "--out", "o", "--csv", "o"]) == 1
+    )
+    assert f"history: expected a file at {tmp_path}/plan.json, found none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*PHASES, *TOOLS])
