@@ -35,10 +35,10 @@ def test_output_that_nobody_reads_ends_a_command_quietly(lines, tmp_path):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
-    assert (
-        main(["history", "--config", "c", "--plan", f"{tmp_path}/plan.json", "--out", "o", "--csv", "o"]) == 1
-    )
-    assert f"history: expected a file at {tmp_path}/plan.json, found none" in capsys.readouterr().err
+    missing = tmp_path / "config.json"
+    command = ["history", "--config", str(missing), "--plan", "p", "--out", "o", "--csv", "o"]
+    assert main(command) == 1
+    assert f"history: expected a file at {missing}, found none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*PHASES, *TOOLS])
