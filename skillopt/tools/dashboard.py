@@ -1,4 +1,8 @@
-"""Show the runs of this folder as a web page, and start and stop them. Needs the extra `dashboard`."""
+"""Show the runs of this folder as a web page, and start and stop them. Needs the extra `dashboard`.
+
+config/ and results/ are read; the form's new configurations are written to config/, and a run that is started is
+`skillopt train`.
+"""
 
 import argparse
 import importlib.util
