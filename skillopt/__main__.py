@@ -3,6 +3,9 @@
 import argparse
 import importlib
 import logging
+import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,7 +58,17 @@ TOOLS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code; imports that subcommand only."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            return _command(list(sys.argv[1:] if argv is None else argv))
+        finally:  # argparse leaves by SystemExit
+            sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads on, as in `skillopt runs | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _command(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     name = arguments[0] if arguments else ""
@@ -107,14 +120,25 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     except KeyboardInterrupt:
         return failure.leave(ExitCode.INTERRUPTED, "interrupted")
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            raise
+        missing = isinstance(error, FileNotFoundError) and error.filename
+        message = f"{name}: expected a file at {error.filename}, found none" if missing else str(error)
         log.debug("where it happened", exc_info=True)
-        log.error("%s", error)
-        return failure.leave(ExitCode.UNEXPECTED, str(error))
+        log.error("%s", message)
+        return failure.leave(ExitCode.UNEXPECTED, message)
     except Exception as error:
         log.exception("unexpected error")
         return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")
     finally:
         args.board.end()
+
+
+def _nobody_reads() -> bool:
+    """Tell whether the standard output is a pipe whose reader is gone."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 class FailureNote:

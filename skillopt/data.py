@@ -16,7 +16,7 @@ import msgspec
 from skillopt.config.resolved import Resolved
 from skillopt.config.settings import Env
 from skillopt.envs.base import Environment, WithFiles
-from skillopt.envs.itemfiles import SPLIT_FOLDERS, read_entries
+from skillopt.envs.itemfiles import SPLIT_FOLDERS, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.files import canonical
 from skillopt.records import Item
@@ -60,8 +60,12 @@ class _Read(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     items: list[Item]
 
+    def file(self) -> Path:
+        """Return the file to name in a message; the folder when its benchmark reads several."""
+        return (only_data_file(self.path) if self.path.is_dir() else None) or self.path
+
     def place(self, index: int) -> str:
-        return f"{self.path}, entry {index + 1} (id {self.items[index].id!r})"
+        return f"{self.file()}, entry {index + 1} (id {self.items[index].id!r})"
 
 
 def canonical_split(name: str) -> SplitName:
@@ -167,7 +171,7 @@ def _read_folders(settings: Env, environment: Environment) -> Splits:
     reads = {name: _read(folder / name, environment) for name in SPLITS}
     for name, found in reads.items():
         if not found.items:
-            raise DataError(f"{found.path}: expected items, found none; the {name} split must not be empty")
+            raise DataError(f"{found.file()}: expected items, found none; the {name} split must not be empty")
     _check_unique(list(reads.values()))
     return Splits(
         train=reads["train"].items,
@@ -273,7 +277,7 @@ def _check_unique(reads: list[_Read]) -> None:
 
 def _places(reads: list[_Read], id_: str) -> str:
     found = [
-        f"{read.path} (entry {i + 1})"
+        f"{read.file()} (entry {i + 1})"
         for read in reads
         for i, item in enumerate(read.items)
         if item.id == id_

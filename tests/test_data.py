@@ -195,7 +195,7 @@ def test_ids_in_two_splits_are_refused_up_to_five_listed(tmp_path):
     with pytest.raises(DataError) as caught:
         load(**settings)
     message = str(caught.value)
-    assert f"'s0' in {tmp_path}/val (entry 2) and {tmp_path}/test (entry 1)" in message
+    assert f"'s0' in {tmp_path}/val/items.json (entry 2) and {tmp_path}/test/items.json (entry 1)" in message
     assert "'s4'" in message
     assert "'s5'" not in message
     assert "and 2 more" in message
@@ -203,7 +203,9 @@ def test_ids_in_two_splits_are_refused_up_to_five_listed(tmp_path):
 
 def test_an_id_twice_in_a_split_is_refused(tmp_path):
     settings = write_splits(tmp_path, train=[*entries("x", "7"), {"id": 7, "q": "again"}])
-    with pytest.raises(DataError, match=r"'7' in .*train \(entry 2\) and .*train \(entry 3\)"):
+    with pytest.raises(
+        DataError, match=r"'7' in .*train/items\.json \(entry 2\) and .*train/items\.json \(entry 3\)"
+    ):
         load(**settings)
     path = write(tmp_path / "raw.json", entries(*"abcdefghij", "a"))
     with pytest.raises(DataError, match=r"'a' in .*raw\.json \(entry 1\) and .*raw\.json \(entry 11\)"):
@@ -222,7 +224,7 @@ def test_items_that_the_benchmark_cannot_use_are_refused(tmp_path):
     with pytest.raises(DataError) as caught:
         load(**settings)
     assert str(caught.value) == (
-        f"{tmp_path}/val, entry 2 (id 'bad0'): expected a question in `q`, found None "
+        f"{tmp_path}/val/items.json, entry 2 (id 'bad0'): expected a question in `q`, found None "
         "(2 more entries cannot be used either)"
     )
 
@@ -230,7 +232,7 @@ def test_items_that_the_benchmark_cannot_use_are_refused(tmp_path):
 @pytest.mark.parametrize("split", ["train", "val", "test"])
 def test_empty_and_missing_splits_are_refused(tmp_path, split):
     settings = write_splits(tmp_path, **{split: []})
-    with pytest.raises(DataError, match=f"{split}: expected items, found none; the {split} split"):
+    with pytest.raises(DataError, match=f"{split}/items.json: expected items, found none; the {split} split"):
         load(**settings)
     (tmp_path / split / "items.json").unlink()
     with pytest.raises(DataError, match=rf"{split}: expected exactly one \.json"):

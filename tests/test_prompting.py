@@ -97,7 +97,6 @@ CASES = [
     ("slow_update", SKILLS | PAIRS | {"guidance": "GUIDE", "accepted": EDITS}, ("slow_update_content",)),
     ("meta_skill", SKILLS | PAIRS | {"memory": "MEMO"}, ("meta_skill_content",)),
     ("consolidate", {"notes": ("n1", "n2")}, ("notes",)),
-    ("retry", {"problem": "no JSON\nat all"}, ()),
 ]
 IDS = [f"{name}-{values.get('update_mode', '')}" for name, values, _ in CASES]
 FOREIGN = {
@@ -227,7 +226,6 @@ def test_a_benchmark_overrides_the_taxonomy_only(tmp_path: Path):
 
 def test_prompt_files_lists_what_a_prompt_depends_on():
     assert prompt_files("rank", None) == [GENERAL / "rank.md.j2", GENERAL / "parts.md.j2"]
-    assert prompt_files("retry", None) == [GENERAL / "retry.md.j2"]
 
 
 def test_errors_name_the_prompt_and_the_folders(tmp_path: Path):

@@ -150,6 +150,8 @@ class History:
             home = legacy.FLAT_NAMES.get(wanted, home)
             hint = f"; did you mean {home}?" if home else nearest(section, sections())
             return f"{section}: unknown, expected one of the sections {', '.join(sections())}{hint}"
+        if not name:
+            return f"{section}: expected a key of this section ({section}.<key>), found none"
         if section == "model":
             for load in self.catalog.backends.values():
                 names.update({key.dotted: key.name for key in backend_keys(load()).values()})
@@ -157,7 +159,8 @@ class History:
         hint = nearest(name, here).replace("did you mean ", f"did you mean {section}.")
         if not hint:
             home = next((dotted for dotted, known in names.items() if known == name), "")
-            hint = f"; did you mean {home}?" if home else ""
+            choices = "" if section == "model" else f", expected one of {', '.join(here)}"
+            hint = f"; did you mean {home}?" if home else choices
         of = f" of the benchmark {self.benchmark}" if section == "env" and self.benchmark else ""
         return f"{section}.{name}: unknown setting{of}{hint}"
 

@@ -62,12 +62,13 @@ def _located(resolved: Resolved, run_file: Path) -> Resolved:
     So a run of another project works from any folder (`snakemake --directory`).
     """
     project = run_file.absolute().parent.parent
-    env, evaluation = resolved.settings.env, resolved.settings.evaluation
+    env, evaluation, calls = resolved.settings.env, resolved.settings.evaluation, resolved.settings.calls
     paths = {"split_dir": env.split_dir, "data_path": env.data_path, "skill_init": env.skill_init}
     settings = msgspec.structs.replace(
         resolved.settings,
         env=msgspec.structs.replace(env, **_found_beside(project, paths)),
         evaluation=msgspec.structs.replace(evaluation, skills=_found_beside(project, evaluation.skills)),
+        calls=msgspec.structs.replace(calls, **_found_beside(project, {"prices": calls.prices})),
     )
     return msgspec.structs.replace(resolved, settings=settings)
 

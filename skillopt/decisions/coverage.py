@@ -27,3 +27,19 @@ def require_coverage(rows: Sequence[Row], min_coverage: float, what: str) -> Non
 
 def _cause(row: Row) -> str:
     return f"{row.status}: {row.error.message}" if row.error else row.status
+
+
+def own_failure_of_all(rows: Sequence[Row]) -> str:
+    """Say it when not one reply could be judged, "" otherwise: rarely is that what the skill is about.
+
+    Such rows count as 0 (the target was asked and did not answer as it was told to), but a limit of
+    output that is too low, or a model that never takes the form, looks the same.
+    """
+    answered = [row.status for row in rows if row.status not in UNSCORED]
+    if not answered or "scored" in answered:
+        return ""
+    kinds = ", ".join(sorted(set(answered)))
+    return (
+        f"none of {len(answered)} replies could be judged ({kinds}): each counts as 0. "
+        "Look at the trajectories, and at env.max_completion_tokens, before you pay for more."
+    )

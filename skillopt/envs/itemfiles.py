@@ -29,15 +29,24 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     return entries
 
 
-def _data_file(folder: Path) -> Path:
-    names = sorted(entry.name for entry in folder.iterdir())
-    files = [name for name in names if name.lower().endswith((".json", ".jsonl", ".csv"))]
+def only_data_file(folder: Path) -> Path | None:
+    """Return the one data file of a folder: `items.*` among others; None where there is not one."""
+    files = _data_files(folder)
     preferred = [name for name in files if name in {"items.json", "items.jsonl", "items.csv"}]
-    if len(preferred) == 1:
-        return folder / preferred[0]
-    if len(files) == 1:
-        return folder / files[0]
-    if set(names) >= SPLIT_FOLDERS:
+    return next((folder / found[0] for found in (preferred, files) if len(found) == 1), None)
+
+
+def _data_files(folder: Path) -> list[str]:
+    names = sorted(entry.name for entry in folder.iterdir())
+    return [name for name in names if name.lower().endswith((".json", ".jsonl", ".csv"))]
+
+
+def _data_file(folder: Path) -> Path:
+    only = only_data_file(folder)
+    if only:
+        return only
+    files = _data_files(folder)
+    if all((folder / name).exists() for name in SPLIT_FOLDERS):
         raise DataError(
             f"{folder}: expected a data file, found the folders of finished splits. "
             "Set env.split_mode: split_dir and env.split_dir to this folder."

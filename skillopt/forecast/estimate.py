@@ -156,7 +156,8 @@ async def _sizes(
         splits=splits,
         patches=max(min(most, settings.gradient.merge_batch_size), 2),
     )
-    longer = f"{skill}\n{'A rule. '.ljust(8) * (GROWN * CHARS_PER_TOKEN // 8)}\n"
+    # In front: at the end there may be a protected region.
+    longer = f"{'A rule. '.ljust(8) * (GROWN * CHARS_PER_TOKEN // 8)}\n{skill}\n"
     initial = await rehearse(stage, skill, "stable_success")
     grown = await rehearse(stage, longer, "persistent_fail")
     # Every further turn of the target repeats what was said before it.

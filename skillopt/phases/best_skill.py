@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         required=True,
-        help="gate.json files, the oldest first; the last counts",
+        help="gate.json files, the oldest first; the last counts (read)",
     )
     parser.add_argument("--last", type=Path, required=True, help="skill at the end of training (read)")
     parser.add_argument(

@@ -21,9 +21,13 @@ log = logging.getLogger(__name__)
 
 
 class SplitScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Means of some rows, with 95% intervals; None without a row that has a score."""
+    """Means of some rows, with 95% intervals; None without a row that has a score.
+
+    `coverage` is the share of rows that have one.
+    """
 
     score: Score
+    coverage: float | None = None
     hard_interval: tuple[float, float] | None
     soft_interval: tuple[float, float] | None
     statuses: dict[str, int]
@@ -46,8 +50,10 @@ def split_score(rows: Sequence[Row]) -> SplitScore:
     statuses: dict[str, int] = {}
     for row in rows:
         statuses[row.status] = statuses.get(row.status, 0) + 1
+    found = score(results_of(rows), "hard", 0.0)
     return SplitScore(
-        score=score(results_of(rows), "hard", 0.0),
+        score=found,
+        coverage=found.n / found.total if found.total else None,
         hard_interval=interval([row.hard for row in rows if row.hard is not None]),
         soft_interval=interval([row.soft for row in rows if row.soft is not None]),
         statuses=dict(sorted(statuses.items())),

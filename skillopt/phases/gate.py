@@ -11,7 +11,7 @@ from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
 from skillopt.decisions.gate import GateRule, decide, density, has_headroom, resolution
 from skillopt.decisions.scoring import results_of, score
-from skillopt.errors import CorruptFile
+from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
 from skillopt.records import (
     TAKEN,
@@ -249,14 +249,22 @@ def main(args: argparse.Namespace) -> None:
     else:
         files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
         skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
+        _check_headroom(skill, rule)
         _write(args.out, initial_gate(skill, rule.metric))
-        if not has_headroom(skill, rule):
-            log.warning(
-                "the initial skill already has the highest %s score on all %d selection items: no candidate "
-                "can be better. Take harder or more selection items, or another evaluation.gate_metric.",
-                rule.metric,
-                skill.score.n,
-            )
+
+
+def _check_headroom(initial: Scored, rule: GateRule) -> None:
+    """Stop a run that could accept nothing, before it spends an epoch on that; without the gate, say it."""
+    if has_headroom(initial, rule):
+        return
+    message = (
+        f"no headroom: the initial skill already has the highest {rule.metric} score on all "
+        f"{initial.score.n} selection items, so no candidate can be better. Take harder or more selection "
+        "items, or another evaluation.gate_metric"
+    )
+    if rule.use_gate:
+        raise ConfigError(f"{message}; to train all the same, set evaluation.use_gate: false.")
+    log.warning("%s.", message)
 
 
 def _write(path: Path, gate: Gate) -> None:

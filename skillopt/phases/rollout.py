@@ -11,7 +11,7 @@ import msgspec
 from skillopt.concurrent import gather
 from skillopt.config.resolved import Resolved
 from skillopt.data import load_splits
-from skillopt.decisions.coverage import require_coverage
+from skillopt.decisions.coverage import own_failure_of_all, require_coverage
 from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
 from skillopt.errors import CorruptFile, SkillOptError
@@ -204,6 +204,8 @@ async def do_items(
         seed = seeds or settings.train.seed
         rows = await roll_out(items, skill, bench, client, width=width, seed=seed, what=what, sample=sample)
     require_coverage(rows, settings.evaluation.min_coverage, what)
+    if warning := own_failure_of_all(rows):
+        log.warning("%s: %s", what, warning)
     return rows
 
 

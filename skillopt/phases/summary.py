@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from skillopt import __version__
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Optimizer
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
@@ -39,6 +40,8 @@ from skillopt.skill import sha256, visible
 
 OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
 """What training itself evaluates; other skills may have been evaluated beside it."""
+
+Kind = Literal["hard", "soft"]
 
 Outcome = Literal["improved", "all_rejected", "none_better", "nothing_proposed"]
 
@@ -72,6 +75,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run: str
+    made_by: str = ""
     outcome: Outcome
     simulated: tuple[Role, ...]
     models: dict[Role, str]
@@ -220,6 +224,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     }
     return Summary(
         run=plan.run,
+        made_by=f"skillopt {__version__}",
         outcome=outcome_of(events, best),
         simulated=simulated_roles(resolved),
         models={role: f"{model.backend}/{model.model}" for role, model in sorted(resolved.roles.items())},
@@ -251,15 +256,27 @@ def _skill_scores(run: Path, name: str, skill: Path, rows: str, repeated: bool) 
 
 def table(summary: Summary) -> str:
     """Return the score table that is printed at the end of a run."""
+    columns: list[tuple[str, Kind]] = [("selection", "hard"), ("test", "hard"), ("test", "soft")]
+    if summary.metric != "hard":
+        columns.insert(1, ("selection", "soft"))
+    titles = "".join(f"{f'{split} {kind}':>22}" for split, kind in columns)
     lines = [
         f"{summary.run}: {summary.outcome.replace('_', ' ')}",
         *(["simulated: " + ", ".join(summary.simulated)] if summary.simulated else []),
-        f"{'skill':<9}{'selection hard':>22}{'test hard':>22}{'test soft':>22}{'chars':>8}",
+        f"{'skill':<9}{titles}{'chars':>8}",
     ]
+    gaps = []
     for name in ("initial", "best", "last"):
         skill = summary.skills[name]
-        cells = (_cell(skill.selection, "hard"), _cell(skill.test, "hard"), _cell(skill.test, "soft"))
-        lines.append(f"{name:<9}" + "".join(f"{cell:>22}" for cell in cells) + f"{skill.chars:>8}")
+        scores = {"selection": skill.selection, "test": skill.test}
+        cells = "".join(f"{_cell(scores[split], kind):>22}" for split, kind in columns)
+        lines.append(f"{name:<9}{cells}{skill.chars:>8}")
+        gaps += [
+            f"{name} on {split}: {found.score.n} of {found.score.total} items have a score"
+            for split, found in scores.items()
+            if found and found.score.n < found.score.total
+        ]
+    lines += gaps
     for epoch in summary.epochs:
         counts = f"{epoch.accepted} accepted, {epoch.rejected} rejected, {epoch.skipped} skipped"
         lines.append(f"epoch {epoch.epoch}: {counts}")
@@ -277,7 +294,7 @@ def table(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(score: SplitScore | None, kind: Literal["hard", "soft"]) -> str:
+def _cell(score: SplitScore | None, kind: Kind) -> str:
     if score is None:
         return "-"
     mean = score.score.hard if kind == "hard" else score.score.soft

@@ -1,4 +1,8 @@
-"""Show the runs of this folder as a web page, and start and stop them. Needs the extra `dashboard`."""
+"""Show the runs of this folder as a web page, and start and stop them. Needs the extra `dashboard`.
+
+config/ and results/ are read; configurations from the form are written to config/, and a run is started as
+`skillopt train` does it.
+"""
 
 import argparse
 import importlib.util

@@ -35,7 +35,10 @@ log = logging.getLogger(__name__)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt eval`."""
     parser.add_argument(
-        "run", type=run_name, help="name of a run: config/<run>.yaml names benchmark, data and target"
+        "run",
+        type=run_name,
+        help="name of a run: config/<run>.yaml names benchmark, data and target (read); "
+        "results/<run>/eval/ is written",
     )
     parser.add_argument(
         "--skill",

@@ -10,9 +10,11 @@ import logging
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -22,6 +24,8 @@ from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.naming import RUN_NAME, run_name
 from skillopt.phases.plan import plan_run
+from skillopt.progress import Running
+from skillopt.tools.live import SILENCE, lives, read_signs
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
@@ -32,6 +36,9 @@ QUIET = ("--quiet", "host", "rules", "progress")
 
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
+
+_UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+"""The engine writes its log and its lines as this package does, whatever the terminal can show."""
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -104,7 +111,7 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     received: list[int] = []
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in _STOPS}
     try:
-        engine = subprocess.Popen(command)
+        engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         while (code := _wait(engine)) is None:
             if signal.SIGTERM in received:
                 received.remove(signal.SIGTERM)
@@ -167,10 +174,23 @@ def open_stale_lock(root: Path) -> None:
             f"this folder is locked by a running workflow (process {owners[0]}): wait for it or stop it, "
             "then run the same command again"
         )
+    for sign in signs_from_elsewhere(Path("results")):
+        raise ConfigError(
+            f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, alive within "
+            f"{SILENCE:.0f} seconds): wait for it or stop it there, then run the same command again"
+        )
     log.warning("opening the lock that a killed workflow left")
     subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--unlock"], check=True
     )
+
+
+def signs_from_elsewhere(results: Path) -> Iterator[Running]:
+    """Yield what is at work on a run of this folder on another machine that shares it."""
+    for run in results.glob("*"):
+        for sign in read_signs(run).values():
+            if sign.host != socket.gethostname() and lives(sign, time.time()):
+                yield sign
 
 
 def _works_here(process: psutil.Process) -> bool:

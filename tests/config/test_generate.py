@@ -1,6 +1,8 @@
 """Files that are made from the settings: up to date, and true."""
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -137,3 +139,49 @@ def test_every_backend_setting_reaches_the_role(resolve, catalog):
             resolved = resolve("", f"model.{role}_backend={spec.name}", f"{key}={value}")
             assert resolved.roles[role].settings[setting.name] == value
             assert resolved.origins[key] == "command line"
+
+
+RESOLVED_FOR_A_ROLE = {
+    *(
+        f"model.{role}{part}"
+        for role in ("optimizer", "target")
+        for part in ("", "_backend", "_reasoning_effort")
+    ),
+    "model.backend",
+    "model.reasoning_effort",
+}
+"""What `config/roles.py` makes a role's model of."""
+
+
+def test_every_setting_is_read_by_a_phase_or_a_rule():
+    """A setting that is checked and recorded but read by nobody would be inert."""
+    code = {path: path.read_text(encoding="utf-8") for path in (ROOT / "skillopt").rglob("*.py")}
+    read = [
+        names_in(text)
+        for path, text in code.items()
+        if path.relative_to(ROOT / "skillopt").parts[0] not in ("config", "forecast", "report")
+    ]
+    named = set[str]().union(*read)
+    named |= {
+        text
+        for path in (ROOT / "rules").glob("*.smk")
+        for text in re.findall(r'"(\w+\.\w+)"', path.read_text())
+    }
+    unread = {key.dotted for key in common_keys().values() if not {key.name, key.dotted} & named}
+    assert unread - RESOLVED_FOR_A_ROLE == set()
+
+
+@pytest.mark.parametrize("benchmark", sorted(installed().environments))
+def test_every_setting_of_a_benchmark_is_read_by_it(benchmark):
+    folder = ROOT / "skillopt/envs" / benchmark
+    named = set[str]().union(*(names_in(path.read_text(encoding="utf-8")) for path in folder.rglob("*.py")))
+    own = set(installed().environments[benchmark]().__struct_fields__)
+    assert own - named == set()
+
+
+def names_in(source):
+    """Return the attributes that Python code reads, and the texts `section.key` in it."""
+    nodes = list(ast.walk(ast.parse(source)))
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return attributes | {text for text in texts if re.fullmatch(r"\w+\.\w+", text)}

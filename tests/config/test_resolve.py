@@ -181,6 +181,8 @@ def test_typed_settings_of_benchmark_and_backend(resolve):
         ("learning_rate=8", "did you mean optimizer.learning_rate?"),
         ("trian.seed=8", "did you mean train.seed?"),
         ("trian.sed=8", "did you mean train?"),
+        ("train=8", "train: expected a key of this section (train.<key>), found none"),
+        ("gradient.flavour=8", "expected one of minibatch_size, merge_batch_size, analyst_workers"),
         (
             "train.learning_rate=8",
             "train.learning_rate: unknown setting; did you mean optimizer.learning_rate?",
@@ -508,3 +510,23 @@ def test_reading_imports_little():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_paths_are_looked_for_beside_the_run_file_too(tmp_path, monkeypatch):
+    """A run of another project works from any folder."""
+    project = tmp_path / "project"
+    for folder in ("config", "data", "elsewhere"):
+        (project / folder).mkdir(parents=True)
+    (project / "prices.yaml").write_text("m: {prompt: 1, completion: 2}", encoding="utf-8")
+    run = project / "config/run.yaml"
+    run.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\n"
+        "model: {backend: simulator}\ncalls: {prices: prices.yaml}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(project / "elsewhere")
+    settings = load_run(run, [], {}).settings
+    assert settings.calls.prices == str(project / "prices.yaml")
+    assert settings.env.split_dir == str(project / "data")
+    monkeypatch.chdir(project)
+    assert load_run(run, [], {}).settings.calls.prices == "prices.yaml"

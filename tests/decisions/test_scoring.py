@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.decisions.coverage import require_coverage
+from skillopt.decisions.coverage import own_failure_of_all, require_coverage
 from skillopt.decisions.scoring import interval, mean, pair, results_of, score
 from skillopt.errors import LowCoverage
 from skillopt.records import Failure, Row, Usage
@@ -87,3 +87,10 @@ def test_no_scored_row_is_never_enough():
         require_coverage([row("a", None, status="provider_error", error="gone")], 0.0, "rollout")
     with pytest.raises(LowCoverage, match="there are no items"):
         require_coverage([], 0.0, "rollout")
+
+
+def test_a_target_that_never_answers_in_form_is_said():
+    failed = [row("a", 0.0, status="unparsed"), row("b", 0.0, status="truncated")]
+    assert "none of 2 replies could be judged (truncated, unparsed)" in own_failure_of_all(failed)
+    assert own_failure_of_all([*failed, row("c", 0.0)]) == ""
+    assert own_failure_of_all([]) == ""

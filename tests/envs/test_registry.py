@@ -64,7 +64,9 @@ def test_its_items_are_checked_before_anything_is_paid_for(project, tmp_path):
     entries = json.loads(file.read_text())
     entries[2]["answer"] = " "
     file.write_text(json.dumps(entries))
-    with pytest.raises(ConfigError, match=r"val, entry 3 \(id 'val-3'\): expected a text in `answer`"):
+    with pytest.raises(
+        ConfigError, match=r"val/items\.json, entry 3 \(id 'val-3'\): expected a text in `answer`"
+    ):
         plan_run("mine", load_run(tmp_path / "config/mine.yaml", [], {}))
 
 

@@ -16,6 +16,7 @@ from skillopt.models.store import About, Store, call_key
 from skillopt.phases.plan import plan_run
 from skillopt.records import Usage
 from skillopt.runs import Run
+from skillopt.skill import with_appendix, with_slow_update
 from skillopt.tools.plan import headline, text
 
 RUN = """
@@ -77,6 +78,15 @@ def test_tokens_are_those_of_the_real_prompts(made):
         tuple((prompt + 10 * 2400) / 1e6 for prompt in (rollout.prompt.low, rollout.prompt.high))
     )
     assert line(found, "evaluate").known == 3
+
+
+def test_a_run_that_starts_from_a_trained_skill(made, tmp_path):
+    """Its guidance and notes lie at the end, and nothing may follow them."""
+    plain = with_slow_update("# Skill\n\n- Be brief.\n", "Check it.")
+    (tmp_path / "trained.md").write_text(with_appendix(plain, ["Never guess."]))
+    _, found = made("env.skill_init=trained.md")
+    reflect = line(found, "reflect")
+    assert reflect.prompt.high - reflect.prompt.low > GROWN
 
 
 def test_equal_items_are_paid_for_once(made, tmp_path):

@@ -220,13 +220,12 @@ def run_gate(tmp_path, hard, soft=None, *overrides):
     write_text(run / "skill.md", SKILL)
     write_jsonl(run / "rows.jsonl", [row(f"i{n}", value, soft) for n, value in enumerate(hard)])
     command = ["gate", "--config", run / "config.json", "--skill", run / "skill.md"]
-    code = main([str(part) for part in [*command, "--rows", run / "rows.jsonl", "--out", run / "gate.json"]])
-    assert code == ExitCode.OK
-    return read_json(run / "gate.json", Gate)
+    return main([str(part) for part in [*command, "--rows", run / "rows.jsonl", "--out", run / "gate.json"]])
 
 
 def test_the_start_says_what_the_gate_can_see(tmp_path, capsys):
-    gate = run_gate(tmp_path, [1.0, 0.0, 1.0, 0.0, 1.0])
+    assert run_gate(tmp_path, [1.0, 0.0, 1.0, 0.0, 1.0]) == ExitCode.OK
+    gate = read_json(tmp_path / "run/gate.json", Gate)
     assert gate.state.current.score.value == 0.6
     said = capsys.readouterr().err
     assert "with 5 selection items, hard moves in steps of 0.2" in said
@@ -234,7 +233,7 @@ def test_the_start_says_what_the_gate_can_see(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("hard", "soft", "overrides", "warned"),
+    ("hard", "soft", "overrides", "stopped"),
     [
         ([1.0, 1.0], 1.0, (), True),
         ([1.0, 1.0], 0.5, (), True),
@@ -244,6 +243,13 @@ def test_the_start_says_what_the_gate_can_see(tmp_path, capsys):
         ([1.0, 1.0], 1.0, ("evaluation.use_semantic_density=true",), False),
     ],
 )
-def test_a_score_that_cannot_rise_is_warned_of(tmp_path, capsys, hard, soft, overrides, warned):
-    run_gate(tmp_path, hard, soft, *overrides)
-    assert ("no candidate can be better" in capsys.readouterr().err) == warned
+def test_a_score_that_cannot_rise_stops_the_run(tmp_path, capsys, hard, soft, overrides, stopped):
+    code = run_gate(tmp_path, hard, soft, *overrides)
+    assert code == (ExitCode.BAD_CONFIG if stopped else ExitCode.OK)
+    assert ("no headroom" in capsys.readouterr().err) == stopped
+    assert (tmp_path / "run/gate.json").exists() != stopped
+
+
+def test_without_the_gate_a_score_that_cannot_rise_is_only_said(tmp_path, capsys):
+    assert run_gate(tmp_path, [1.0, 1.0], 1.0, "evaluation.use_gate=false") == ExitCode.OK
+    assert "no candidate can be better" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from skillopt.phases.best_skill import best_of
 from skillopt.phases.evaluate import Scores, equal_rows, has_candidate, split_score
 from skillopt.phases.gate import Files, initial_gate, scored, slow_update_gate, step_gate
 from skillopt.phases.history import as_csv, event_of, history
-from skillopt.phases.summary import count_epochs, outcome_of, usage_of
+from skillopt.phases.summary import SkillScores, Summary, count_epochs, outcome_of, table, usage_of
 from skillopt.records import (
     Edit,
     EditReport,
@@ -328,3 +328,47 @@ def test_only_a_candidate_is_evaluated(run):
     assert has_candidate(path, run / "candidate.md", BETTER)
     write_json(path, update("skip_too_long"))
     assert not has_candidate(path, run / "candidate.md", INITIAL)
+
+
+def printed(metric, selection):
+    scores = SkillScores(
+        sha256="", chars=8, origin="", selection=split_score(selection), test=split_score(rows(1.0, 0.0))
+    )
+    return table(
+        Summary(
+            run="mine",
+            outcome="all_rejected",
+            simulated=("optimizer",),
+            models={"optimizer": "simulator/simulated"},
+            metric=metric,
+            skills=dict.fromkeys(("initial", "best", "last"), scores),
+            epochs=count_epochs([event_of(step(1.0, 0.0))]),
+            usage={"optimizer": {"reflect": usage(1), "select": Usage(calls=2)}},
+            splits={},
+        )
+    ).splitlines()
+
+
+def test_the_printed_table():
+    lines = printed("hard", rows(1.0, 0.0, 0.0, 0.0))
+    assert lines[:2] == ["mine: all rejected", "simulated: optimizer"]
+    assert " ".join(lines[2].split()) == "skill selection hard test hard test soft chars"
+    assert " ".join(lines[3].split()) == "initial 0.250 [0.05, 0.70] 0.500 [0.09, 0.91] 0.500 [0.09, 0.91] 8"
+    assert lines[6:] == [
+        "epoch 1: 0 accepted, 1 rejected, 0 skipped",
+        "optimizer (simulator/simulated): 3 calls, tokens in unknown, out unknown",
+    ]
+
+
+def test_the_printed_table_names_gaps_and_shows_the_score_of_the_gate():
+    lines = printed("soft", rows(1.0, 0.0, 0.0, None))
+    assert " ".join(lines[2].split()) == "skill selection hard selection soft test hard test soft chars"
+    assert " ".join(lines[3].split()[:4]) == "initial 0.333 [0.06, 0.79]"
+    assert lines[6:9] == [
+        f"{name} on selection: 3 of 4 items have a score" for name in ("initial", "best", "last")
+    ]
+
+
+def test_coverage_is_the_share_of_rows_with_a_score():
+    assert split_score(rows(1.0, 0.0, 0.0, None)).coverage == 0.75
+    assert split_score([]).coverage is None

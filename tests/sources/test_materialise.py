@@ -128,7 +128,10 @@ def test_ids_that_the_source_does_not_have_are_counted_and_the_first_named(searc
     [
         ({"answers": []}, "item e: expected question, context, answers; answers missing"),
         ({"question": ""}, "item e: expected question, context, answers; question missing"),
-        ({"answers": [" "]}, r"val, entry 1 \(id 'e'\): expected texts that are not blank in `answers`"),
+        (
+            {"answers": [" "]},
+            r"val/items\.json, entry 1 \(id 'e'\): expected texts that are not blank in `answers`",
+        ),
     ],
 )
 def test_a_row_that_is_no_item_is_refused_and_nothing_stays(searchqa, work, fields, said):

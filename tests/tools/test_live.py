@@ -10,6 +10,7 @@ from loop import until
 from rich.console import Console
 
 from skillopt.config.resolve import load_run
+from skillopt.errors import ConfigError
 from skillopt.files import read_json, write_json
 from skillopt.models.base import CallError, Reply
 from skillopt.models.ledger import Ledger
@@ -17,7 +18,9 @@ from skillopt.phases.plan import plan_run
 from skillopt.progress import Board, Part, Running, in_words
 from skillopt.records import Usage
 from skillopt.tools.live import SILENCE, Viewer, lives
+from skillopt.tools.train import open_stale_lock
 from skillopt.tools.watch import frame, span
+from skillopt.tools.workflow import workflow_root
 
 RUN = """
 train: {num_epochs: 1, batch_size: 2}
@@ -82,6 +85,19 @@ def test_where_life_is_seen():
     assert not lives(of(), NOW + SILENCE + 1)
     assert not lives(of(pid=gone), NOW)
     assert lives(of(pid=gone, host="elsewhere"), NOW)
+
+
+def test_a_lock_is_not_opened_while_another_machine_works_in_the_folder(run, monkeypatch):
+    lock = run.parents[1] / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/run/best_skill.md")
+    sign(run, "workflow", host="elsewhere", pid=7, beat=time.time())
+    with pytest.raises(ConfigError, match="process 7 on elsewhere"):
+        open_stale_lock(workflow_root())
+    assert lock.exists()
+    sign(run, "workflow", host="elsewhere", pid=7, beat=time.time() - SILENCE - 1)
+    open_stale_lock(workflow_root())
+    assert not lock.exists()
 
 
 def test_running_with_what_is_at_work(run):

@@ -280,6 +280,6 @@ def test_a_mistake_in_the_data_or_settings_ends_before_any_call(project, server)
     (project.folder / "data/val/items.json").write_text('[{"id": "only"}]')
     running = project.train()
     assert running.code == 2
-    assert "data/val, entry 1 (id 'only')" in running.text
+    assert "data/val/items.json, entry 1 (id 'only')" in running.text
     assert server.calls == []
     assert not (project.folder / "results").exists()

@@ -1,0 +1,58 @@
+"""The command line as a program among programs."""
+
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+from skillopt.__main__ import PHASES, TOOLS, main
+
+COMMAND = (sys.executable, "-m", "skillopt")
+
+
+@pytest.mark.parametrize("lines", [1, 50_000], ids=["kept in a buffer", "written at once"])
+def test_output_that_nobody_reads_ends_a_command_quietly(lines, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.md").write_text(f"{name}\n" * lines, encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as output:
+        done = subprocess.run(
+            [*COMMAND, "diff", "one.md", "two.md"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
+    missing = tmp_path / "config.json"
+    command = ["history", "--config", str(missing), "--plan", "p", "--out", "o", "--csv", "o"]
+    assert main(command) == 1
+    assert f"history: expected a file at {missing}, found none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*PHASES, *TOOLS])
+def test_help_says_which_files_are_read_and_written(name):
+    package = "phases" if name in PHASES else "tools"
+    module = importlib.import_module(f"skillopt.{package}.{name.replace('-', '_')}")
+    parser = argparse.ArgumentParser(description=module.__doc__)
+    module.add_arguments(parser)
+    paths = [action for action in parser._actions if action.type is Path]
+    assert [action.dest for action in paths if not _says(action.help or "")] == []
+    assert _says(" ".join(parser.format_help().split()))
+    if name in PHASES:
+        assert any("written" in (action.help or "") for action in paths)
+
+
+def _says(text):
+    return any(word in text for word in ("(read", "written", " read"))
