@@ -17,9 +17,9 @@ from snakemake.logging import logger
 from skillopt.config.resolve import load_run
 from skillopt.config.skillnames import NAME, OWN, problems_of
 from skillopt.errors import SkillOptError
-from skillopt.files import as_json, read_json, write_json
+from skillopt.files import read_json
 from skillopt.naming import RUN_NAME
-from skillopt.phases.plan import plan_run
+from skillopt.phases.plan import plan_run, write_records
 from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
 from skillopt.sources.benchmarks import SOURCES
@@ -82,7 +82,7 @@ PLANNED = {}
 
 def run_of(name):
     """Return a planned run; its problems end the command before anything is paid for."""
-    on_start(write_records)
+    on_start(begin_runs)
     if name not in PLANNED:
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
@@ -108,17 +108,14 @@ def on_start(action):
     workflow.onstart(both)
 
 
-def write_records():
+def begin_runs():
     """Write config.json and plan.json of all planned runs where they are missing or have changed.
 
     A job could not do it. When one has to run, the engine does not look at the params of those
     below it and, its output being an `ancient` input, takes them for done.
     """
     for name, run in PLANNED.items():
-        for record, value in (("config", run.resolved), ("plan", run.plan)):
-            path = Path("results", name, f"{record}.json")
-            if not path.exists() or path.read_bytes() != as_json(value):
-                write_json(path, value)
+        write_records(Path("results", name), run.resolved, run.plan)
         begin(run, Path("results"))
 
 

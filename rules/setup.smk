@@ -3,7 +3,7 @@
 INPUT   config/<run>.yaml, the data it names, the initial skill
 OUTPUT  results/<run>/skills/skill_v0000.md, preflight.json
 
-config.json and plan.json are written when a command starts (`write_records`) and are no inputs: what a
+config.json and plan.json are written when a command starts (`begin_runs`) and are no inputs: what a
 phase reads from them is in its params, so a change that does not concern a phase does not re-run it.
 """
 

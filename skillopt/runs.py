@@ -206,9 +206,13 @@ class Run:
         return ("repeats",) if self.resolved.settings.evaluation.repeats > 1 else ()
 
 
+_APART = frozenset({"plan", "repeat", "tabulate"})
+"""Phases that are in the basis as the plan itself, or that an evaluation beside the training may do."""
+
+
 def basis_of(resolved: Resolved, plan: Plan) -> str:
     """Return a hash of what decides the results of a run, prompts apart: settings, plan, items."""
-    settings = {phase: deciding(resolved, phase) for phase in PHASES if phase != "plan"}
+    settings = {phase: deciding(resolved, phase) for phase in PHASES if phase not in _APART}
     splits = {name: split.sha256 for name, split in plan.splits.items()}
     return sha256(canonical([settings, splits, plan.epochs, plan.steps]))
 

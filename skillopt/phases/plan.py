@@ -1,5 +1,6 @@
 """The whole run, known before anything is paid for: epochs, steps, batches, edit budgets."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from skillopt.data import Splits, content_digest, load_splits, used, with_file_d
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
+from skillopt.files import as_json, write_json
 from skillopt.models.registry import backend_spec
 from skillopt.phases.spending import require_countable
 from skillopt.plan import make_plan
@@ -53,6 +55,14 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
         slow_update_samples=optimizer.slow_update_samples,
     )
     return plan, splits
+
+
+def write_records(folder: Path, resolved: Resolved, plan: Plan) -> None:
+    """Write config.json and plan.json of a run where they are missing or say something else."""
+    for name, value in (("config", resolved), ("plan", plan)):
+        path = folder / f"{name}.json"
+        if not path.exists() or path.read_bytes() != as_json(value):
+            write_json(path, value)
 
 
 def require_capabilities(resolved: Resolved, bench: Environment) -> None:

@@ -23,7 +23,7 @@ from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.naming import RUN_NAME, run_name
-from skillopt.phases.plan import plan_run
+from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
 from skillopt.tools.live import SILENCE, lives, read_signs
 from skillopt.tools.status import Status, read_status, text
@@ -79,6 +79,8 @@ def main(args: argparse.Namespace) -> int:
         log.warning("interrupted: run the same command again to go on; what was paid for is kept")
         return int(ExitCode.INTERRUPTED)
     results = Path("results") / args.run
+    if code == 0:  # with nothing to do the workflow has not said what all is up to date with
+        write_records(results, resolved, plan)
     if code and not (results / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
