@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, ExitCode
 from skillopt.models.ledger import Totals
+from skillopt.models.prices import dollars
 from skillopt.phases.summary import simulated_roles
 from skillopt.report.facts import Measure, SkillScores, calls_of, measure, skills_of
-from skillopt.report.figures import Figure, fate
+from skillopt.report.figures import Figure, fates_in_words
 from skillopt.report.lineage import Lineage, lineage_of
 from skillopt.report.options import options_of
 from skillopt.report.record import RunRecord
@@ -54,7 +55,8 @@ def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
 def state_of(record: RunRecord) -> str:
     """Say in a word or two how the run ended, or that it has not."""
     if record.failures:
-        return "stopped by a failure"
+        interrupted = all(failure.code == ExitCode.INTERRUPTED for failure in record.failures)
+        return "interrupted" if interrupted else "stopped by a failure"
     if record.finished and record.summary:
         return record.summary.outcome.replace("_", " ")
     return "unfinished"
@@ -76,14 +78,8 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
         before, after = (getattr(by_name.get(name), split, None) for name in ("initial", "best"))
         if before and after:
             found.append(_score_tile(f"{split}, {kind}", measure(before, kind), measure(after, kind)))
-    fates = [fate(decision) for decision in record.done if decision.is_step]
-    counted = [
-        (fates.count("accepted") + fates.count("forced"), "accepted"),
-        (fates.count("rejected"), "rejected"),
-    ]
-    counted.append((fates.count("skipped"), "without a candidate"))
-    note = ", ".join(f"{count} {name}" for count, name in counted)
-    found.append(Tile(name="steps", value=f"{record.steps_done} of {record.steps}", note=note))
+    done = f"{record.steps_done} of {record.steps}"
+    found.append(Tile(name="steps", value=done, note=fates_in_words(record.done)))
     if calls:
         found.append(_calls_tile(calls))
     return found
@@ -107,5 +103,5 @@ def _calls_tile(calls: Sequence[Totals]) -> Tile:
     return Tile(
         name="calls made",
         value=f"{sum(total.made for total in calls):,}",
-        note=told + (f", ${cost:,.2f}" if cost is not None else ", cost unknown (no price)"),
+        note=told + (f", {dollars(cost)}" if cost is not None else ", cost unknown (no price)"),
     )

@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillopt.models.prices import dollars
 from skillopt.report.chart import Chart
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(score=score, count=count, words=words)
+    made.filters.update(score=score, count=count, words=words, dollars=dollars)
     return made
 
 

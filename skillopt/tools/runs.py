@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.files import write_text
+from skillopt.models.prices import dollars
 from skillopt.naming import run_folder
 from skillopt.phases.evaluate import SplitScore
 from skillopt.report.facts import measure
@@ -77,7 +78,7 @@ def _line(row: RunRow, comparison: Comparison) -> list[str]:
         *scores,
         row.steps,
         "unknown" if row.calls is None else f"{row.calls:,}",
-        "unknown" if row.cost is None else f"${row.cost:,.2f}",
+        dollars(row.cost),
     ]
 
 

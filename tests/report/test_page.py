@@ -60,15 +60,35 @@ def made(tmp_path):
 def test_a_finished_run(made):
     made.whole().called(3)
     found = page(made.folder)
+    counts = "steps: 2 accepted, 2 rejected; ends of epochs: 1 without a candidate"
+    assert f"the best is 0.250. S{counts[1:]}." in found.words
     assert "0.250 from 0.000; 95%: 0.07 to 0.59; n = 8" in found.words
     assert "0.667 from 0.167" in found.words
-    assert "4 of 4 2 accepted, 2 rejected, 0 without a candidate" in found.words
+    assert f"4 of 4 {counts}" in found.words
     assert "3 3,300 tokens, cost unknown (no price)" in found.words
     assert "No real model played the optimizer and the target." in found.words
     assert "step 3, edit 1" in found.words
     assert "Not there yet" not in found.words
     assert "env.split_dir data " in found.words  # a setting with its origin
     assert "config/made.yaml" in found.text
+
+
+def test_simulated_calls_cost_nothing(made):
+    made.whole().called(3, model="simulated")
+    assert "3 3,300 tokens, $0.00" in page(made.folder).words
+
+
+def test_a_run_that_was_only_interrupted_did_not_fail(made):
+    made.step(1)
+    note = {"command": "rollout", "exit_code": 130, "message": "interrupted"}
+    write_json(made.folder / "logs/step_0002/rollout.failure.json", note)
+    found = page(made.folder)
+    assert "made interrupted" in found.words
+    assert "rollout was interrupted" in found.words
+    assert "stopped by a failure" not in found.words
+    assert "failed:" not in found.words
+    write_json(made.folder / "logs/step_0002/sample.failure.json", note | {"exit_code": 3})
+    assert "made stopped by a failure" in page(made.folder).words
 
 
 def test_each_decision_shows_its_edits_its_diff_and_the_items_that_changed(made):
