@@ -1,5 +1,6 @@
 """The report of one run: what the page shows, put together from the run's files."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -14,7 +15,10 @@ from skillopt.report.lineage import Lineage, lineage_of
 from skillopt.report.options import options_of
 from skillopt.report.record import RunRecord
 from skillopt.report.render import page
-from skillopt.report.sections import sections_of
+from skillopt.report.sections import Section, sections_of
+
+MOST_REASONS = 3
+"""Reasons that the top of the page names."""
 
 
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +52,41 @@ def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
         calls=calls,
         chosen=[option for option in options if option.origin],
         defaults=[option for option in options if not option.origin],
+        unusable=_unusable(sections),
         problems=list(dict.fromkeys(record.files.problems)),
     )
+
+
+class Unusable(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers of the optimizer that could not be used: how many, in which decisions, and why, most first.
+
+    `unanswered` minibatches got no other.
+    """
+
+    count: int
+    unanswered: int
+    places: tuple[tuple[str, str], ...]
+    reasons: tuple[tuple[str, int], ...]
+
+
+def _unusable(sections: Sequence[Section]) -> Unusable | None:
+    """Sum up what every section tells of such answers; None when all could be used."""
+    said = [problem.reason for part in sections for problem in part.problems]
+    if not said:
+        return None
+    kinds = Counter(map(_kind, said))
+    examples = {_kind(reason): reason for reason in reversed(said)}
+    return Unusable(
+        count=len(said),
+        unanswered=sum(part.unanswered for part in sections),
+        places=tuple((part.decision.key, part.decision.name) for part in sections if part.problems),
+        reasons=tuple((examples[kind], count) for kind, count in kinds.most_common(MOST_REASONS)),
+    )
+
+
+def _kind(reason: str) -> str:
+    """Return a reason without its details, such as where in the text the JSON broke off."""
+    return reason.partition(": ")[0]
 
 
 def state_of(record: RunRecord) -> str:

@@ -4,12 +4,14 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import msgspec
 import pytest
 from madeup import MadeUp
 from markupsafe import escape
 
 from skillopt.__main__ import main
-from skillopt.files import write_json, write_text
+from skillopt.files import read_json, write_json, write_text
+from skillopt.records import MetaSkill, Reflections
 from skillopt.report.figures import figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
@@ -103,6 +105,32 @@ def test_each_decision_shows_its_edits_its_diff_and_the_items_that_changed(made)
     assert section.index("current skill result hard 1.000") < section.index("candidate result hard 0.000")
     assert "1 left out by the edit budget append: - Left out." in section
     assert "reflect, failure group of 2: no JSON in the answer" in section
+
+
+def test_answers_that_could_not_be_used_are_summed_up_at_the_top(made):
+    made.whole()
+    path = made.folder / "steps/step_0002/reflections.json"
+    found = read_json(path, Reflections)
+    broken = ("the JSON object is broken: line 1", "the answer is empty", "the JSON object is broken: line 2")
+    group = msgspec.structs.replace(found.groups[0], patch=None, problems=broken)
+    write_json(path, msgspec.structs.replace(found, groups=(group,)))
+    text = page(made.folder).words
+    top = text[: text.index("selection, hard")]
+    said = "no JSON in the answer (3) the JSON object is broken: line 1 (2) the answer is empty (1)"
+    assert (
+        f"6 answers of the optimizer could not be used {said} In step 1 , step 2 , step 3 , step 4 ;" in top
+    )
+    assert "1 minibatch got no answer that could be used." in top
+    memory = MetaSkill(epoch=2, action="kept", problems=("the answer is empty",))
+    write_json(made.folder / "meta_skill/epoch_02/meta_skill.json", memory)
+    text = page(made.folder).words
+    assert "7 answers of the optimizer could not be used" in text
+    assert "meta_skill: the answer is empty" in text
+
+
+def test_a_run_whose_answers_could_all_be_used_does_not_speak_of_it(made):
+    made.end_of_epoch(1)
+    assert "could not be used" not in page(made.folder).words
 
 
 def test_test_items_are_side_by_side(made):

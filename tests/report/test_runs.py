@@ -250,6 +250,12 @@ def test_blame_prints_each_line_with_its_step(results, capsys):
     said = capsys.readouterr().out
     assert "Rule 3" in said
     assert "Rule 1" not in said
+    for line in ("0", "99"):
+        assert main(["blame", "results/base", "--line", line]) == 2
+        said = capsys.readouterr()
+        assert "--line: expected a line of results/base/best_skill.md, which has " in said.err
+        assert said.err.endswith(f", found {line}\n")
+        assert not said.out
     assert main(["blame", "results/base", "--format", "json"]) == 0
     lines = json.loads(capsys.readouterr().out)["lines"]
     assert [line["origin"]["decision"] for line in lines][:4] == ["start", "start", "step-1", "step-3"]
