@@ -260,10 +260,10 @@ class MadeUp:
             "rests_on": rests_on(self.folder, self.resolved, self.plan),
         }
 
-    def called(self, count: int = 3, event: str = "made") -> None:
+    def called(self, count: int = 3, event: str = "made", model: str = "m") -> None:
         """Leave accounts of some target calls in the call store beside the run."""
         ledger = Ledger(self.folder.parent / ".calls", run=self.folder.name, phase="rollout", label="0001")
-        role = RoleModel(role="target", backend="simulator", model="m")
+        role = RoleModel(role="target", backend="simulator", model=model)
         for number in range(count):
             usage = Usage(calls=1, prompt=1000, completion=100)
             ledger.replied(event, str(number), role, Reply(text="a", usage=usage, seconds=2.0))

@@ -13,6 +13,7 @@ PAGES = sorted(
         ROOT / "config/README.md",
         ROOT / "data/README.md",
         ROOT / "skillopt/tools/project.md",
+        ROOT / "skillopt/tools/project_data.md",
     ]
 )
 BLOCK = re.compile(r"(?P<before>[^\n]*)\n```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)

@@ -54,3 +54,10 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
     cached_price = price.prompt if price.cached is None else price.cached
     prompt = (usage.prompt - cached) * price.prompt + cached * cached_price
     return (prompt + usage.completion * price.completion) / 1e6
+
+
+def dollars(cost: float | None) -> str:
+    """Write a cost in USD; None is unknown, and what is less than a cent is not written as nothing."""
+    if cost is None:
+        return "unknown"
+    return "<$0.01" if 0 < cost < 0.005 else f"${cost:,.2f}"

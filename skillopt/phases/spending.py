@@ -20,8 +20,12 @@ def prices_of(resolved: Resolved) -> Prices:
     Raises ConfigError when the table cannot be read.
     """
     table = resolved.settings.calls.prices
-    simulated = {role.model: FREE for role in resolved.roles.values() if is_simulated(role)}
-    return {**simulated, **(read_prices(Path(table)) if table else {})}
+    return {**free_models(resolved), **(read_prices(Path(table)) if table else {})}
+
+
+def free_models(resolved: Resolved) -> Prices:
+    """Return the prices of simulated models."""
+    return {role.model: FREE for role in resolved.roles.values() if is_simulated(role)}
 
 
 def is_simulated(role: RoleModel) -> bool:

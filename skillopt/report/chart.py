@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-Marker = Literal["circle", "square", "up", "cross", "diamond", "ring", "bar"]
+Marker = Literal["circle", "square", "up", "cross", "diamond", "ring", "tick"]
 Value = float | None
 
 
@@ -43,10 +43,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """One point at a place of the x axis."""
+    """One point at a place of the x axis; without a value it stands on the axis."""
 
     place: int
-    value: float
+    value: Value
     marker: Marker
     colour: int
     title: str
@@ -121,7 +121,7 @@ def box(
 
 
 def marker(kind: Marker, x: float, y: float, colour: int, title: str = "", size: float = 5.0) -> Shape:
-    """Return a marker centred at a point; crosses, rings and bars are drawn, the others filled."""
+    """Return a marker centred at a point; crosses, rings and ticks are drawn, the others filled."""
     r = size
     outlines = {
         "circle": f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z",
@@ -131,9 +131,9 @@ def marker(kind: Marker, x: float, y: float, colour: int, title: str = "", size:
         "diamond": f"M{x:.1f} {y - r * 1.3:.1f}l{r * 1.2:.1f} {r * 1.3:.1f}l{-r * 1.2:.1f} {r * 1.3:.1f}"
         f"l{-r * 1.2:.1f} {-r * 1.3:.1f}z",
         "cross": f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0 {-2 * r}l{-2 * r} {2 * r}",
-        "bar": f"M{x - r:.1f} {y:.1f}h{2 * r}",
+        "tick": f"M{x:.1f} {y - r * 1.3:.1f}v{2.6 * r:.1f}",
     }
-    drawn = kind in ("cross", "ring", "bar")
+    drawn = kind in ("cross", "ring", "tick")
     return path(outlines[kind], f"mark {'s' if drawn else 'f'}{colour}", title)
 
 

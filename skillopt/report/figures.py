@@ -9,6 +9,7 @@ import msgspec
 
 from skillopt.files import write_text
 from skillopt.models.ledger import Totals
+from skillopt.models.prices import dollars
 from skillopt.phases.evaluate import SplitScore
 from skillopt.report.chart import Band, Bar, Chart, Interval, Mark, Marker, Series
 from skillopt.report.facts import (
@@ -29,9 +30,15 @@ MARKS: dict[str, tuple[str, Marker, int]] = {
     "accepted": ("candidate accepted", "up", 3),
     "rejected": ("rejected", "cross", 2),
     "forced": ("taken without the gate", "diamond", 5),
-    "skipped": ("no candidate", "bar", 7),
+    "skipped": ("no candidate", "tick", 7),
 }
 """Name, marker and colour of what became of a candidate."""
+FATES = {
+    "accepted": "accepted",
+    "rejected": "rejected",
+    "forced": "taken without the gate",
+    "skipped": "without a candidate",
+}
 SKILL_MARKS: dict[str, tuple[Marker, int]] = {
     "initial": ("square", 7),
     "best": ("circle", 1),
@@ -112,7 +119,7 @@ def learning(record: RunRecord) -> Figure:
     used = [kind for kind in MARKS if kind in fates]
     chart = curves(
         f"{record.name}: {metric} score over the run",
-        _in_words(metric, current, best, fates),
+        _in_words(metric, current, best, fates_in_words(done)),
         [_place(decision) for decision in done],
         series,
         marks=[mark for place, d in enumerate(done) if (mark := _mark(place, d, metric))],
@@ -159,15 +166,15 @@ def _mark(place: int, decision: Decision, metric: str) -> Mark | None:
     gate = decision.gate
     if not kind or gate is None:
         return None
-    score = gate.candidate or gate.state.current.score
-    if score.value is None:
+    value = gate.candidate.value if gate.candidate else None
+    if gate.candidate and value is None:
         return None
     said = f"{decision.name}: {MARKS[kind][0]}"
-    if gate.candidate:
-        said += f", {metric} {score.value:.3f}"
+    if value is not None:
+        said += f", {metric} {value:.3f}"
     if gate.compared and gate.compared.value is not None:
         said += f", compared with {gate.compared.value:.3f}"
-    return Mark(place=place, value=score.value, marker=MARKS[kind][1], colour=MARKS[kind][2], title=said)
+    return Mark(place=place, value=value, marker=MARKS[kind][1], colour=MARKS[kind][2], title=said)
 
 
 def _epochs(done: Sequence[Decision]) -> list[Band]:
@@ -178,15 +185,22 @@ def _epochs(done: Sequence[Decision]) -> list[Band]:
     return bands
 
 
-def _in_words(
-    metric: str, current: Sequence[float | None], best: Sequence[float | None], fates: Sequence[str]
-) -> str:
+def fates_in_words(decisions: Sequence[Decision]) -> str:
+    """Count what became of the candidates: of the steps, and apart from them of the ends of epochs."""
+    told = []
+    for name, of_steps in (("steps", True), ("ends of epochs", False)):
+        fates = [fate(decision) for decision in decisions if decision.is_step == of_steps]
+        counts = [f"{fates.count(kind)} {words}" for kind, words in FATES.items() if kind in fates]
+        if counts:
+            told.append(f"{name}: {', '.join(counts)}")
+    return "; ".join(told)
+
+
+def _in_words(metric: str, current: Sequence[float | None], best: Sequence[float | None], counts: str) -> str:
     if not current or current[0] is None or best[-1] is None:
         return "No score yet."
-    names = {"accepted": "accepted", "rejected": "rejected", "forced": "taken without the gate"}
-    counts = [f"{fates.count(kind)} {name}" for kind, name in names.items() if kind in fates]
     told = f"The {metric} score on the selection split began at {current[0]:.3f}; the best is {best[-1]:.3f}."
-    return f"{told} Candidates: {', '.join(counts)}." if counts else told
+    return f"{told} {counts[0].upper()}{counts[1:]}." if counts else told
 
 
 def scores(run: str, skills: Sequence[SkillScores]) -> Figure:
@@ -262,7 +276,7 @@ def usage(run: str, totals: Sequence[Totals]) -> Figure:
             name=f"{total.role}: {total.phase}",
             parts=((total.usage.prompt or 0, 1), (total.usage.completion or 0, 2)),
             note=f"{total.made:,} call{'s' if total.made > 1 else ''}"
-            + (f", ${total.cost:,.2f}" if total.cost is not None else ""),
+            + (f", {dollars(total.cost)}" if total.cost is not None else ""),
         )
         for total in totals
         if total.made

@@ -18,7 +18,7 @@ from skillopt.report.record import Decision, RunRecord
 from skillopt.skill import SkillDocument, sha256
 from skillopt.skill.markers import MARKERS, lines_of
 
-Kind = Literal["initial", "edit", "rewrite", "guidance", "note", "region"]
+Kind = Literal["initial", "edit", "rewrite", "guidance", "note", "region", "unknown"]
 SIMILAR = 0.6
 """From this likeness on, a new line counts as the changed form of a line that it replaced."""
 
@@ -58,6 +58,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
         """Say it in a few words."""
         if self.kind == "initial":
             return "initial skill"
+        if self.kind == "unknown":
+            return "origin unknown"
         return f"{self.name}, {f'edit {self.edit}' if self.edit else self.kind}"
 
 
@@ -118,7 +120,7 @@ def _lines(record: RunRecord, text: str) -> tuple[Line, ...]:
 
 
 _INITIAL = Origin(decision="start", name="start", kind="initial")
-_UNKNOWN = Origin(decision="", name="no version of the run holds this text", kind="edit")
+_UNKNOWN = Origin(decision="", name="", kind="unknown")
 
 
 def _cut(text: str) -> list[str]:

@@ -1,19 +1,24 @@
 """The report of one run: what the page shows, put together from the run's files."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, ExitCode
 from skillopt.models.ledger import Totals
+from skillopt.models.prices import dollars
 from skillopt.phases.summary import simulated_roles
 from skillopt.report.facts import Measure, SkillScores, calls_of, measure, skills_of
-from skillopt.report.figures import Figure, fate
+from skillopt.report.figures import Figure, fates_in_words
 from skillopt.report.lineage import Lineage, lineage_of
 from skillopt.report.options import options_of
 from skillopt.report.record import RunRecord
 from skillopt.report.render import page
-from skillopt.report.sections import sections_of
+from skillopt.report.sections import Section, sections_of
+
+MOST_REASONS = 3
+"""Reasons that the top of the page names."""
 
 
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,14 +52,48 @@ def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
         calls=calls,
         chosen=[option for option in options if option.origin],
         defaults=[option for option in options if not option.origin],
+        unusable=_unusable(sections),
         problems=list(dict.fromkeys(record.files.problems)),
     )
+
+
+class Unusable(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers of the optimizer that could not be used: how many, in which decisions, and why, most first.
+
+    `unanswered` minibatches got no other.
+    """
+
+    count: int
+    unanswered: int
+    places: tuple[tuple[str, str], ...]
+    reasons: tuple[tuple[str, int], ...]
+
+
+def _unusable(sections: Sequence[Section]) -> Unusable | None:
+    """Sum up what every section tells of such answers; None when all could be used."""
+    said = [problem.reason for part in sections for problem in part.problems]
+    if not said:
+        return None
+    kinds = Counter(map(_kind, said))
+    examples = {_kind(reason): reason for reason in reversed(said)}
+    return Unusable(
+        count=len(said),
+        unanswered=sum(part.unanswered for part in sections),
+        places=tuple((part.decision.key, part.decision.name) for part in sections if part.problems),
+        reasons=tuple((examples[kind], count) for kind, count in kinds.most_common(MOST_REASONS)),
+    )
+
+
+def _kind(reason: str) -> str:
+    """Return a reason without its details, such as where in the text the JSON broke off."""
+    return reason.partition(": ")[0]
 
 
 def state_of(record: RunRecord) -> str:
     """Say in a word or two how the run ended, or that it has not."""
     if record.failures:
-        return "stopped by a failure"
+        interrupted = all(failure.code == ExitCode.INTERRUPTED for failure in record.failures)
+        return "interrupted" if interrupted else "stopped by a failure"
     if record.finished and record.summary:
         return record.summary.outcome.replace("_", " ")
     return "unfinished"
@@ -76,14 +115,8 @@ def _tiles(record: RunRecord, skills: Sequence[SkillScores], calls: Sequence[Tot
         before, after = (getattr(by_name.get(name), split, None) for name in ("initial", "best"))
         if before and after:
             found.append(_score_tile(f"{split}, {kind}", measure(before, kind), measure(after, kind)))
-    fates = [fate(decision) for decision in record.done if decision.is_step]
-    counted = [
-        (fates.count("accepted") + fates.count("forced"), "accepted"),
-        (fates.count("rejected"), "rejected"),
-    ]
-    counted.append((fates.count("skipped"), "without a candidate"))
-    note = ", ".join(f"{count} {name}" for count, name in counted)
-    found.append(Tile(name="steps", value=f"{record.steps_done} of {record.steps}", note=note))
+    done = f"{record.steps_done} of {record.steps}"
+    found.append(Tile(name="steps", value=done, note=fates_in_words(record.done)))
     if calls:
         found.append(_calls_tile(calls))
     return found
@@ -107,5 +140,5 @@ def _calls_tile(calls: Sequence[Totals]) -> Tile:
     return Tile(
         name="calls made",
         value=f"{sum(total.made for total in calls):,}",
-        note=told + (f", ${cost:,.2f}" if cost is not None else ", cost unknown (no price)"),
+        note=told + (f", {dollars(cost)}" if cost is not None else ", cost unknown (no price)"),
     )

@@ -22,6 +22,8 @@ from skillopt.report.chart import (
 WIDTH = 860.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 14.0, 34.0, 44.0
 ROW = 26.0
+LEAST_SPAN = 0.1
+"""Least height of a value axis: less would blow noise up, or nothing at all."""
 
 
 def curves(
@@ -39,10 +41,10 @@ def curves(
     `legend` names the kinds of marks by their titles.
     """
     known = [value for line in series for value in line.values if value is not None]
-    known += [mark.value for mark in marks]
+    known += [mark.value for mark in marks if mark.value is not None]
     if not places or not known:
         return empty(title, "No score yet.")
-    scale = ticks(max(min(known) - 0.02, 0.0), min(max(known) + 0.02, 1.0))
+    scale = _scale(min(known), max(known))
     head, lines = _legend([*series, *legend])
     top = TOP + 22 * (lines - 1)
     across = (WIDTH - LEFT - RIGHT) / len(places)
@@ -60,9 +62,21 @@ def curves(
         *_value_axis(scale, y),
         *_place_axis(places, x, height),
         *(shape for line in series for shape in _line(line, x, y, across)),
-        *(marker(mark.marker, x(mark.place), y(mark.value), mark.colour, mark.title, 5.5) for mark in marks),
+        *(_mark(mark, x, y, y(scale[0])) for mark in marks),
     ]
     return Chart(title=title, summary=summary, width=WIDTH, height=height, shapes=tuple(shapes))
+
+
+def _scale(least: float, most: float) -> list[float]:
+    """Return the ticks of a value axis around [least, most], within 0 and 1."""
+    high = min(max(most + 0.02, least + LEAST_SPAN), 1.0)
+    return ticks(max(min(least - 0.02, high - LEAST_SPAN), 0.0), high)
+
+
+def _mark(mark: Mark, x: Callable[[float], float], y: Callable[[float], float], foot: float) -> Shape:
+    """Draw a mark at its value, or standing on the axis."""
+    height = foot - 6 if mark.value is None else y(mark.value)
+    return marker(mark.marker, x(mark.place), height, mark.colour, mark.title, 5.5)
 
 
 def _legend(entries: Sequence[Series | Mark]) -> tuple[list[Shape], int]:

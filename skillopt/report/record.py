@@ -10,7 +10,8 @@ from skillopt.config.resolved import Resolved
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
-from skillopt.models.prices import read_prices
+from skillopt.models.prices import Prices
+from skillopt.phases.spending import free_models, prices_of
 from skillopt.phases.summary import Summary, rests_on
 from skillopt.records import TAKEN, Gate, Plan, Row
 from skillopt.runs import gate_files
@@ -197,13 +198,16 @@ class RunRecord:
         store = store or self.folder.parent / ".calls"
         if not (store / "ledger" / self.name).is_dir():
             return self.files.json("calls.json", Accounts)
-        prices = self.resolved.settings.calls.prices if self.resolved else ""
+        return read_ledger(store, self.name, self._prices())
+
+    def _prices(self) -> Prices:
+        if self.resolved is None:
+            return {}
         try:
-            table = read_prices(Path(prices)) if prices else None
+            return prices_of(self.resolved)
         except ConfigError as error:
             self.files.problems.append(str(error))
-            table = None
-        return read_ledger(store, self.name, table)
+            return free_models(self.resolved)
 
     def missing(self) -> list[str]:
         """Name what a finished run would have and this one does not, in the order of the data."""

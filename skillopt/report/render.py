@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillopt.models.prices import dollars
 from skillopt.report.chart import Chart
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(score=score, count=count, words=words)
+    made.filters.update(score=score, count=count, words=words, dollars=dollars, cut=cut)
     return made
 
 
@@ -47,6 +48,14 @@ def score(value: float | None) -> str:
 def count(value: float | None) -> str:
     """Write a number with separators; None is unknown."""
     return "unknown" if value is None else f"{value:,.0f}"
+
+
+def cut(content: str, limit: int) -> str:
+    """Cut a text to `limit` characters in its middle: paths and addresses differ at both ends."""
+    if len(content) <= limit:
+        return content
+    head = (limit - 1) // 2
+    return f"{content[:head]}…{content[len(content) - (limit - 1 - head) :]}"
 
 
 def words(name: str) -> str:

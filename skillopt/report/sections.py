@@ -1,5 +1,7 @@
 """What the report tells of each decision, from the files of its step or epoch."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from skillopt.records import (
@@ -25,8 +27,18 @@ from skillopt.report.trajectories import Changed, Room, changed
 Change = Edit | Suggestion | Candidate
 
 
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer of the optimizer that could not be used: of which call, and why."""
+
+    call: str
+    reason: str
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One decision with all that led to it; what is not there yet is None or empty."""
+    """One decision with all that led to it; what is not there yet is None or empty.
+
+    `unanswered` counts the minibatches for which the optimizer gave no usable answer.
+    """
 
     decision: Decision
     fate: str
@@ -43,7 +55,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     diff: tuple[DiffLine, ...] = ()
     selection: Changed = Changed()
     comparison: Changed = Changed()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unanswered: int = 0
 
 
 def sections_of(record: RunRecord) -> tuple[list[Section], Changed]:
@@ -98,6 +111,7 @@ def _step_section(record: RunRecord, before: Decision, decision: Decision, room:
         diff=_diff_of(record, before, decision),
         selection=_selection(record, before, decision, room),
         problems=_problems(reflections, merged, selected, update),
+        unanswered=sum(group.patch is None for group in reflections.groups) if reflections else 0,
     )
 
 
@@ -109,16 +123,20 @@ def _batch(reflections: Reflections | None) -> tuple[int, int, int] | None:
 
 def _problems(
     reflections: Reflections | None, merged: Merged | None, selected: Selected | None, update: Update | None
-) -> tuple[str, ...]:
+) -> tuple[Problem, ...]:
     """Collect what the optimizer answered that could not be used."""
-    found: list[str] = []
+    found: list[Problem] = []
     for group in reflections.groups if reflections else ():
-        found += [f"reflect, {group.kind} group of {len(group.ids)}: {problem}" for problem in group.problems]
+        found += _named(f"reflect, {group.kind} group of {len(group.ids)}", group.problems)
     for merge in merged.merges if merged else ():
-        found += [f"aggregate, {merge.outcome}: {problem}" for problem in merge.problems]
-    found += [f"select, {selected.how}: {problem}" for problem in selected.problems] if selected else []
-    found += [f"update: {problem}" for problem in update.problems] if update else []
+        found += _named(f"aggregate, {merge.outcome}", merge.problems)
+    found += _named(f"select, {selected.how}", selected.problems) if selected else []
+    found += _named("update", update.problems) if update else []
     return tuple(found)
+
+
+def _named(call: str, reasons: Sequence[str]) -> list[Problem]:
+    return [Problem(call=call, reason=reason) for reason in reasons]
 
 
 def _epoch_section(record: RunRecord, before: Decision, decision: Decision, room: Room) -> Section:
@@ -126,11 +144,12 @@ def _epoch_section(record: RunRecord, before: Decision, decision: Decision, room
     pairs = files.json(f"{folder}/pairs.json", Pairs)
     kinds = [(pair.id, pair.kind) for pair in pairs.pairs] if pairs else []
     slow = files.json(f"{folder}/slow_update.json", SlowUpdate)
+    memory = files.json(f"meta_skill/epoch_{decision.epoch:02d}/meta_skill.json", MetaSkill)
     return Section(
         decision=decision,
         fate=fate(decision),
         slow_update=slow,
-        memory=files.json(f"meta_skill/epoch_{decision.epoch:02d}/meta_skill.json", MetaSkill),
+        memory=memory,
         diff=_diff_of(record, before, decision),
         selection=_selection(record, before, decision, room),
         comparison=changed(
@@ -139,7 +158,10 @@ def _epoch_section(record: RunRecord, before: Decision, decision: Decision, room
             files.rows(f"{folder}/current.jsonl"),
             room,
         ),
-        problems=slow.problems if slow else (),
+        problems=(
+            *_named("slow_update", slow.problems if slow else ()),
+            *_named("meta_skill", memory.problems if memory else ()),
+        ),
     )
 
 

@@ -5,11 +5,16 @@ from collections.abc import Iterator
 
 import msgspec
 
+from skillopt.errors import ConfigError
 from skillopt.naming import run_folder
 from skillopt.report.lineage import Cause, Line, Lineage, Origin, lineage_of
 from skillopt.report.record import RunRecord
 from skillopt.tools.terminal import plain
 
+UNEXPLAINED = (
+    "no version that the run's folder holds is this text. The skill was changed by hand, or the folder has "
+    "files of different runs."
+)
 SHOWN_IDS, SHOWN_PATTERNS = 12, 3
 
 
@@ -24,6 +29,11 @@ def main(args: argparse.Namespace) -> None:
     """Print the lineage."""
     record = RunRecord(args.run)
     lineage = lineage_of(record)
+    if args.line is not None and not 1 <= args.line <= len(lineage.lines):
+        raise ConfigError(
+            f"--line: expected a line of {args.run / lineage.skill}, which has {len(lineage.lines)}, "
+            f"found {args.line}"
+        )
     for problem in record.files.problems:
         print(f"warning: {problem}")
     if args.format == "json":
@@ -35,10 +45,8 @@ def main(args: argparse.Namespace) -> None:
 def text(lineage: Lineage, number: int | None = None) -> str:
     """Return the lines with their origins, then what each origin rests on."""
     lines = [line for at, line in enumerate(lineage.lines, 1) if number in (None, at)]
-    if not lines:
-        return f"{lineage.skill} has {len(lineage.lines)} lines"
     start = 1 if number is None else number
-    width = max(len(line.origin.what) for line in lines)
+    width = max((len(line.origin.what) for line in lines), default=0)
     score = "no score" if lineage.score is None else f"{lineage.metric} {lineage.score:.3f}"
     shown = [f"{lineage.run}: {lineage.skill}, {score} on {lineage.n} selection items"]
     for at, line in enumerate(lines, start):
@@ -48,7 +56,7 @@ def text(lineage: Lineage, number: int | None = None) -> str:
 
 def _gain(origin: Origin) -> str:
     if origin.before is None or origin.after is None:
-        return "" if origin.kind == "initial" else "no own score"
+        return "" if origin.kind in ("initial", "unknown") else "no own score"
     return f"{origin.before:.3f} -> {origin.after:.3f}"
 
 
@@ -67,6 +75,8 @@ def _origins(lines: list[Line], *, whole: bool) -> Iterator[str]:
 
 
 def _deed(origin: Origin) -> str:
+    if origin.kind == "unknown":
+        return UNEXPLAINED
     action = origin.action.replace("_", " ")
     if not origin.op:
         return action

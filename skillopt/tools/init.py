@@ -7,8 +7,8 @@ from pathlib import Path
 from skillopt.errors import ConfigError
 from skillopt.tools.workflow import workflow_root
 
-NOTE = Path(__file__).with_name("project.md")
-"""What a project's README says at first."""
+NOTES = {"README.md": "project.md", "data/README.md": "project_data.md"}
+"""The READMEs of a project, and the files beside this one that they begin as."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Copy the configuration, the sample and a note; never over a file that is there."""
+    """Copy the configuration, the sample and the notes; never over a file that is there."""
     copies = {args.folder / name: source for name, source in project_files(workflow_root()).items()}
     present = [target for target in copies if target.exists()]
     if present:
@@ -32,6 +32,7 @@ def main(args: argparse.Namespace) -> None:
 
 def project_files(root: Path) -> dict[str, Path]:
     """Return what a project begins with: its path in the project, and the file to copy."""
-    shipped = [root / "config/config.yaml", root / "config/searchqa.yaml", root / "data/README.md"]
+    shipped = [root / "config/config.yaml", root / "config/searchqa.yaml"]
     shipped += sorted((root / "data/searchqa").rglob("*.json"))
-    return {"README.md": NOTE} | {path.relative_to(root).as_posix(): path for path in shipped}
+    notes = {name: Path(__file__).with_name(source) for name, source in NOTES.items()}
+    return notes | {path.relative_to(root).as_posix(): path for path in shipped}

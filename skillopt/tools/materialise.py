@@ -18,7 +18,7 @@ MANIFESTS = Path("original/data")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt materialise`."""
-    parser.add_argument("benchmark", help=", ".join(SOURCES))
+    parser.add_argument("benchmark", help=f"one of {', '.join(SOURCES)}")
     parser.add_argument(
         "--manifest",
         type=Path,

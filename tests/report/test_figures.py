@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 from madeup import MadeUp
 
-from skillopt.report.chart import ticks
+from skillopt.report.chart import Mark, Series, ticks
 from skillopt.report.figures import as_csv, figures_of
+from skillopt.report.plots import curves
 from skillopt.report.record import RunRecord
 from skillopt.report.render import picture
 
@@ -51,6 +52,31 @@ def test_the_learning_curve_marks_every_candidate(made):
     assert outlines["candidate accepted"] != outlines["rejected"]
     words = [element.text for element in root.iter(f"{SVG}text")]
     assert {"current skill", "best skill", "training batch", "rejected", "epoch 2", "e1"} <= set(words)
+
+
+def test_a_mark_without_a_value_stands_on_the_axis_and_not_on_the_line():
+    line = Series(name="score", values=(0.5, 0.5), colour=1, stepped=True)
+    mark = Mark(place=1, value=None, marker="tick", colour=7, title="no candidate")
+    shapes = curves("t", "s", ["1", "2"], [line], [mark]).shapes
+    (drawn_mark,) = [shape for shape in shapes if shape.title == "no candidate"]
+    (drawn_line,) = [shape for shape in shapes if shape.title == "score"]
+    top, length = map(float, re.fullmatch(r"M[\d.]+ ([\d.]+)v([\d.]+)", drawn_mark.attributes["d"]).groups())
+    on_line = float(re.match(r"M[\d.]+ ([\d.]+)", drawn_line.attributes["d"])[1])
+    axis = max(
+        float(shape.attributes["d"].split()[1].partition("H")[0])
+        for shape in shapes
+        if shape.attributes["class"] == "grid"
+    )
+    assert on_line + 20 < top < axis < top + length + 3
+
+
+@pytest.mark.parametrize(
+    ("value", "ends"), [(0.0, ("0.00", "0.10")), (0.5, ("0.48", "0.60")), (1.0, ("0.90", "1.00"))]
+)
+def test_equal_scores_get_an_axis_of_a_tenth(value, ends):
+    shapes = curves("t", "s", ["1"], [Series(name="a", values=(value,), colour=1)]).shapes
+    labels = [shape.text for shape in shapes if shape.attributes.get("text-anchor") == "end"]
+    assert (labels[0], labels[-1]) == ends
 
 
 def test_the_data_of_the_learning_curve(made):

@@ -9,6 +9,7 @@ from skillopt.files import read_json, write_json, write_text
 from skillopt.records import Edit, Gate, Update
 from skillopt.report.lineage import likeness, lineage_of, words_of
 from skillopt.report.record import RunRecord
+from skillopt.tools.blame import UNEXPLAINED, text
 
 
 def lines(made):
@@ -110,7 +111,14 @@ def test_a_run_that_only_has_its_initial_skill(made):
 def test_a_skill_that_no_version_explains_is_said_to_be_so(made):
     made.whole()
     write_text(made.folder / "best_skill.md", "Written by hand.\n")
-    assert lines(made)["Written by hand."].origin.name == "no version of the run holds this text"
+    assert lines(made)["Written by hand."].origin.what == "origin unknown"
+    said = text(lineage_of(RunRecord(made.folder))).splitlines()
+    assert said[1:4] == [
+        "   1  origin unknown                  | Written by hand.",
+        "",
+        f"origin unknown: {UNEXPLAINED}",
+    ]
+    assert len(said) == 4
 
 
 def test_the_initial_skill_as_the_best(made):

@@ -4,12 +4,14 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import msgspec
 import pytest
 from madeup import MadeUp
 from markupsafe import escape
 
 from skillopt.__main__ import main
-from skillopt.files import write_json, write_text
+from skillopt.files import read_json, write_json, write_text
+from skillopt.records import MetaSkill, Reflections
 from skillopt.report.figures import figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
@@ -60,15 +62,35 @@ def made(tmp_path):
 def test_a_finished_run(made):
     made.whole().called(3)
     found = page(made.folder)
+    counts = "steps: 2 accepted, 2 rejected; ends of epochs: 1 without a candidate"
+    assert f"the best is 0.250. S{counts[1:]}." in found.words
     assert "0.250 from 0.000; 95%: 0.07 to 0.59; n = 8" in found.words
     assert "0.667 from 0.167" in found.words
-    assert "4 of 4 2 accepted, 2 rejected, 0 without a candidate" in found.words
+    assert f"4 of 4 {counts}" in found.words
     assert "3 3,300 tokens, cost unknown (no price)" in found.words
     assert "No real model played the optimizer and the target." in found.words
     assert "step 3, edit 1" in found.words
     assert "Not there yet" not in found.words
     assert "env.split_dir data " in found.words  # a setting with its origin
     assert "config/made.yaml" in found.text
+
+
+def test_simulated_calls_cost_nothing(made):
+    made.whole().called(3, model="simulated")
+    assert "3 3,300 tokens, $0.00" in page(made.folder).words
+
+
+def test_a_run_that_was_only_interrupted_did_not_fail(made):
+    made.step(1)
+    note = {"command": "rollout", "exit_code": 130, "message": "interrupted"}
+    write_json(made.folder / "logs/step_0002/rollout.failure.json", note)
+    found = page(made.folder)
+    assert "made interrupted" in found.words
+    assert "rollout was interrupted" in found.words
+    assert "stopped by a failure" not in found.words
+    assert "failed:" not in found.words
+    write_json(made.folder / "logs/step_0002/sample.failure.json", note | {"exit_code": 3})
+    assert "made stopped by a failure" in page(made.folder).words
 
 
 def test_each_decision_shows_its_edits_its_diff_and_the_items_that_changed(made):
@@ -83,6 +105,32 @@ def test_each_decision_shows_its_edits_its_diff_and_the_items_that_changed(made)
     assert section.index("current skill result hard 1.000") < section.index("candidate result hard 0.000")
     assert "1 left out by the edit budget append: - Left out." in section
     assert "reflect, failure group of 2: no JSON in the answer" in section
+
+
+def test_answers_that_could_not_be_used_are_summed_up_at_the_top(made):
+    made.whole()
+    path = made.folder / "steps/step_0002/reflections.json"
+    found = read_json(path, Reflections)
+    broken = ("the JSON object is broken: line 1", "the answer is empty", "the JSON object is broken: line 2")
+    group = msgspec.structs.replace(found.groups[0], patch=None, problems=broken)
+    write_json(path, msgspec.structs.replace(found, groups=(group,)))
+    text = page(made.folder).words
+    top = text[: text.index("selection, hard")]
+    said = "no JSON in the answer (3) the JSON object is broken: line 1 (2) the answer is empty (1)"
+    assert (
+        f"6 answers of the optimizer could not be used {said} In step 1 , step 2 , step 3 , step 4 ;" in top
+    )
+    assert "1 minibatch got no answer that could be used." in top
+    memory = MetaSkill(epoch=2, action="kept", problems=("the answer is empty",))
+    write_json(made.folder / "meta_skill/epoch_02/meta_skill.json", memory)
+    text = page(made.folder).words
+    assert "7 answers of the optimizer could not be used" in text
+    assert "meta_skill: the answer is empty" in text
+
+
+def test_a_run_whose_answers_could_all_be_used_does_not_speak_of_it(made):
+    made.end_of_epoch(1)
+    assert "could not be used" not in page(made.folder).words
 
 
 def test_test_items_are_side_by_side(made):

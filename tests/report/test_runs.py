@@ -10,9 +10,11 @@ from madeup import MadeUp
 
 from skillopt.__main__ import main
 from skillopt.files import write_json, write_text
+from skillopt.models.prices import dollars
 from skillopt.report.options import differing
 from skillopt.report.record import RunRecord
-from skillopt.report.runs import cells, compare, render_runs
+from skillopt.report.render import cut
+from skillopt.report.runs import cells, compare, find_runs, render_runs
 from skillopt.tools.runs import text
 
 EVIL_MODEL = (
@@ -55,11 +57,83 @@ def test_settings_that_differ_are_columns_and_those_that_decide_nothing_are_not(
 
 
 def test_as_text(results):
-    lines = text(compare(records(results))).splitlines()
+    lines = text(compare(records(results)), 120).splitlines()
     assert lines[0].split()[:2] == ["run", "state"]
     assert "0.000 -> 0.500 [0.22, 0.78]" in lines[2]
     assert lines[3].split("  ")[0] == "seed"
-    assert len({line.index("0.000 ->") for line in lines[1:]}) == 1
+    assert len({line.index("0.000 ->") for line in lines[1:4]}) == 1
+    assert lines[0].split()[2:] == ["selection", "hard", "test", "hard", "steps", "calls", "cost"]
+    assert lines[4:] == [
+        "",
+        "train.seed: base=42, rate=42, seed=7",
+        "optimizer.learning_rate: base=4, rate=8, seed=4",
+        "simulated: base, rate, seed",
+    ]
+
+
+OTHER_MODEL = (
+    "model.optimizer_simulator_seed=7",
+    "model.target_backend=openai_compatible",
+    "model.openai_compatible_base_url=http://localhost:1/v1/a/long/path/to/one/of/many/servers",
+    "model.target=an-organisation/a-model-with-a-long-name-and-a-version",
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_the_text_fits_the_width_and_loses_no_score(results, width):
+    MadeUp(results / "a_run_with_another_model_and_a_long_name", overrides=OTHER_MODEL).whole()
+    said = text(compare(find_runs([], results)), width)
+    assert max(map(len, said.splitlines())) <= width
+    assert said.count(" -> ") == 7
+    assert said.count("0.167 -> 0.667 [0.30, 0.90]") == 3
+
+
+def test_settings_of_other_backends_have_their_key_and_count_only_where_they_were_set(results):
+    MadeUp(results / "seed", overrides=OTHER_MODEL)
+    found = compare(records(results))
+    assert [(key, [row.settings[key] for row in found.rows][1:]) for key in found.settings] == [
+        ("optimizer.learning_rate", ["8", "4"]),
+        ("model.target", ["simulated", OTHER_MODEL[3].partition("=")[2]]),
+        ("model.target_backend", ["simulator", "openai_compatible"]),
+        ("model.simulator_seed", ["0", "7"]),
+        ("model.openai_compatible_base_url", ["", OTHER_MODEL[2].partition("=")[2]]),
+    ]
+
+
+def test_the_page_has_scores_before_settings_and_whole_values_in_titles(results):
+    MadeUp(results / "seed", overrides=OTHER_MODEL)
+    found = compare(records(results))
+    html = render_runs(records(results), found)
+    places = [html.index(f">{head}<") for head in ("state", "test hard, initial → best", "model.target")]
+    assert places == sorted(places)
+    url = OTHER_MODEL[2].partition("=")[2]
+    assert f'title="{url}">http://localh…f/many/servers<' in html
+    assert url in [row[cells(found)[0].index("model.openai_compatible_base_url")] for row in cells(found)[1]]
+
+
+def test_what_decides_no_output_is_left_out_under_its_key(results):
+    overrides = (
+        "model.target_backend=openai_compatible",
+        "model.openai_compatible_base_url=http://localhost:1/v1",
+    )
+    for number in (1, 2):
+        more = (f"model.openai_compatible_timeout_seconds={number}", f"model.target=m{number}")
+        MadeUp(results / f"limit{number}", overrides=(*overrides, *more))
+    assert list(compare([RunRecord(results / f"limit{n}") for n in (1, 2)]).settings) == ["model.target"]
+
+
+@pytest.mark.parametrize(
+    ("content", "limit", "shown"), [("abcdef", 6, "abcdef"), ("abcdefg", 6, "ab…efg"), ("abc", 1, "…")]
+)
+def test_long_values_are_cut_in_the_middle(content, limit, shown):
+    assert cut(content, limit) == shown
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"), [(None, "unknown"), (0.0, "$0.00"), (0.004, "<$0.01"), (1234.567, "$1,234.57")]
+)
+def test_costs_have_one_form(cost, shown):
+    assert dollars(cost) == shown
 
 
 def test_the_command_finds_all_runs_and_writes_every_form(results, capsys):
@@ -87,7 +161,7 @@ def test_soft_scores_are_shown_where_a_gate_compared_them(results):
     assert plain.kinds == ("hard",)
     write_json(soft.folder / "steps/step_0000/gate.json", msgspec.structs.replace(soft.gate, metric="soft"))
     found = compare([RunRecord(results / "base"), RunRecord(soft.folder)])
-    assert "selection soft" in text(found)
+    assert "selection soft" in text(found, 200)
     assert "test_best_soft_low" in cells(found)[0]
 
 
@@ -176,6 +250,12 @@ def test_blame_prints_each_line_with_its_step(results, capsys):
     said = capsys.readouterr().out
     assert "Rule 3" in said
     assert "Rule 1" not in said
+    for line in ("0", "99"):
+        assert main(["blame", "results/base", "--line", line]) == 2
+        said = capsys.readouterr()
+        assert "--line: expected a line of results/base/best_skill.md, which has " in said.err
+        assert said.err.endswith(f", found {line}\n")
+        assert not said.out
     assert main(["blame", "results/base", "--format", "json"]) == 0
     lines = json.loads(capsys.readouterr().out)["lines"]
     assert [line["origin"]["decision"] for line in lines][:4] == ["start", "start", "step-1", "step-3"]
