@@ -15,11 +15,11 @@ from skillopt.config.settings import Optimizer
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
-from skillopt.models.prices import read_prices
 from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
 from skillopt.phases.problems import Unusable, unusable_answers
+from skillopt.phases.spending import prices_of
 from skillopt.records import (
     TAKEN,
     Gate,
@@ -324,5 +324,4 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     run = args.config.parent
     write_json(args.out, summarise(run, args.last, read_json(args.gate, Gate)))
-    prices = read_resolved(args.config).settings.calls.prices
-    write_json(args.calls, read_ledger(args.store, run.name, read_prices(Path(prices)) if prices else None))
+    write_json(args.calls, read_ledger(args.store, run.name, prices_of(read_resolved(args.config))))

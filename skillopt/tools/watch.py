@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillopt.models.ledger import Totals
+from skillopt.models.prices import dollars
 from skillopt.naming import run_folder
 from skillopt.progress import Part
 from skillopt.records import Usage
@@ -175,7 +176,7 @@ def _number(number: int | None) -> str:
 def _money(totals: Iterable[Totals]) -> str:
     costs = [total.cost for total in totals if total.made]
     known = [cost for cost in costs if cost is not None]
-    return f"{sum(known):.4f}" if len(known) == len(costs) else "unknown"
+    return dollars(sum(known) if len(known) == len(costs) else None)
 
 
 def caps(view: View) -> str:
@@ -188,7 +189,7 @@ def caps(view: View) -> str:
     if view.caps.tokens:
         parts.append(f"{_number(tokens)} of {view.caps.tokens:,} tokens")
     if view.caps.cost:
-        parts.append(f"{_money(view.totals)} of {view.caps.cost:.4f} USD")
+        parts.append(f"{_money(view.totals)} of {dollars(view.caps.cost)}")
     return f"budget: {', '.join(parts)}"
 
 

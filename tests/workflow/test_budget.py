@@ -28,7 +28,7 @@ def test_a_run_stops_at_its_cap_and_goes_on_when_it_is_raised(finished, project,
     seen = project.start("skillopt", "watch", "loop", "--once").wait().text
     assert seen.startswith("loop  failed  epoch ")
     assert "(cap reached): budget.max_cost is reached" in " ".join(seen.split())
-    assert "budget: 0.2500 of 0.2500 USD" in seen
+    assert "budget: $0.25 of $0.25" in seen
     assert project.all_kept(server)
     notes = [json.loads(path.read_text()) for path in project.results.glob("logs/**/*.failure.json")]
     assert {note["exit_code"] for note in notes} == {6}
