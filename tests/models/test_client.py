@@ -446,7 +446,7 @@ def test_a_killed_process_claims_nothing(tmp_path):
 
 
 def test_a_process_whose_call_fails_hands_it_over(tmp_path):
-    """The one slot here is free for another call while the first is waited for, and that one ends the first."""
+    """While the first call is waited for, its slot is free for another, and that one lets the first end."""
 
     async def main():
         arrived, other = asyncio.Event(), asyncio.Event()
@@ -479,10 +479,10 @@ def test_a_call_that_ends_without_a_reply_is_claimed_no_more(tmp_path):
         arrived = asyncio.Event()
 
         async def rule(call):
-            if call.prompt == "bad":
-                return Answer(status=400, error="no")
-            arrived.set()
-            await asyncio.Event().wait()
+            if call.prompt != "bad":
+                arrived.set()
+                await asyncio.Event().wait()
+            return Answer(status=400, error="no")
 
         async with serving(tmp_path, rule, grace=0.01) as (_, client):
             with pytest.raises(CallError):
