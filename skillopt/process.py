@@ -96,3 +96,14 @@ def is_running(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         return state[0] not in ("Z", "X")
     return True
+
+
+def began(pid: int) -> float | None:
+    """Return when a process of this machine began (seconds since 1970), None when it has ended."""
+    import psutil  # late: only who finds the mark of another process asks
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+    except psutil.Error:
+        return None

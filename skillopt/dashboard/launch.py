@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, write_json
+from skillopt.process import began
 from skillopt.redact import redact
 
 USER, PASSWORD = "SKILLOPT_WEBUI_USER", "SKILLOPT_WEBUI_PASS"
@@ -51,7 +51,7 @@ class Launcher:
         started = self._started(run)
         if started is None or started.host != socket.gethostname():
             return None
-        return started.pid if _created(started.pid) == started.created else None
+        return started.pid if began(started.pid) == started.created else None
 
     def code(self, run: str) -> int | None:
         """Return the exit code of a run that this dashboard started and that has ended."""
@@ -82,7 +82,7 @@ class Launcher:
                     env={name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)},
                 )
             self._children[run] = child
-            created = _created(child.pid) or 0.0
+            created = began(child.pid) or 0.0
             record = Started(pid=child.pid, created=created, host=socket.gethostname())
             write_json(self._results / run / _RECORD, record)
 
@@ -110,15 +110,6 @@ class Launcher:
         with self._mutex, (self._results / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def _created(pid: int) -> float | None:
-    """Return when a process began, None when it has ended."""
-    try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
-    except psutil.Error:
-        return None
 
 
 def log_tail(log: Path, lines: int, secrets: list[str]) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from skillopt.errors import CapReached, ConfigError, SkillOptError
 from skillopt.models.base import Backend, CallError, Reply, Request, RoleModel
 from skillopt.models.caps import Allowance, Hold
+from skillopt.models.claims import Claims
 from skillopt.models.ledger import Ledger
 from skillopt.models.registry import backend_spec
 from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
@@ -19,6 +20,9 @@ from skillopt.models.store import About, Store, key_maker, with_effort
 from skillopt.progress import Board
 
 __all__ = ["CallPolicy", "Client", "open_client"]
+
+_LOOKS = 0.02, 0.5
+"""Seconds between two looks whether another process has the reply: first, and most."""
 
 
 class _Flight:
@@ -62,6 +66,7 @@ class Client:
         self._policy = policy
         self._slots = asyncio.Semaphore(width)
         self._store = store
+        self._claims = Claims(store.root, attempt=policy.timeout + policy.max_wait)
         self._ledger = ledger
         self._allowance = allowance or Allowance()
         self._env = env
@@ -154,12 +159,29 @@ class Client:
             await asyncio.gather(*late, return_exceptions=True)
 
     async def _make(self, request: Request, flight: _Flight) -> Reply:
+        """Make the call, or have its reply from the process that makes it: that wait keeps no slot."""
         try:
-            async with self._slots:
-                return await self._attempts(request, flight)
+            while True:
+                # No deadlock: who has a claim has a slot too, and waits for no other claim.
+                async with self._slots:
+                    with self._claims.claim(flight.key) as claimed:
+                        reply = self._store.get(flight.key)  # another process may have just kept it
+                        if claimed and reply is None:
+                            return await self._attempts(request, flight)
+                reply = reply or await self._elsewhere(flight.key)
+                if reply is not None:
+                    return await self._replay(flight.key, reply)
         except SkillOptError as error:
             self._dead = self._dead or error
             raise
+
+    async def _elsewhere(self, key: str) -> Reply | None:
+        """Wait while another process makes a call; return its reply, None when it made none."""
+        wait, most = _LOOKS
+        while not self._claims.is_free(key):
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, most)
+        return self._store.get(key)
 
     async def _attempts(self, request: Request, flight: _Flight) -> Reply:
         """Try until there is a reply, or no hope; a call that waits keeps its slot."""
@@ -180,6 +202,7 @@ class Client:
                 wait = wait_before_next(error, attempt, self._policy, self._draw())
                 if wait is None or not flight.callers:
                     raise self._final(given_up(error, attempt, self._policy)) from error
+                self._claims.renew(flight.key)
                 await self._sleep(wait)
 
     async def _attempt(self, backend: Backend, request: Request, flight: _Flight) -> Reply:

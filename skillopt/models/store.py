@@ -93,6 +93,7 @@ class Store:
     """
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self._replies = root / "replies"
 
     def get(self, key: str) -> Reply | None:

@@ -44,6 +44,17 @@ def run_worker(tmp_path, url, count, width=4, script=WORKER):
     )
 
 
+def claims_in(root):
+    return [path.name for path in root.rglob("*") if ".claim" in path.name]
+
+
+def old_claim(root, key):
+    path = root / "replies" / key[:2] / f"{key}.claim"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"host": "elsewhere", "pid": 1, "made": 1.0, "attempt": 90.0}')
+    os.utime(path, (1, 1))
+
+
 def test_a_reply_is_paid_for_once_and_the_same_ever_after(tmp_path):
     async def main():
         async with Endpoint(lambda call: Answer(text=f"draw {call.number}")) as endpoint:
@@ -378,18 +389,111 @@ def test_another_caller_keeps_a_shared_call_alive(tmp_path):
     asyncio.run(main())
 
 
-def test_processes_share_one_store(tmp_path):
+@pytest.mark.parametrize("left", ["nothing", "claims of a machine that is gone"])
+def test_processes_that_ask_the_same_at_once_pay_once(tmp_path, left):
+    """Each has 4 calls in flight: 8 are only seen when one does not stand still for what the other makes."""
+
     async def main():
-        async with Endpoint(lambda call: Answer(text=f"{call.prompt} draw {call.number}")) as endpoint:
+        both = asyncio.Event()
+
+        async def rule(call):
+            if endpoint.live == 8:
+                both.set()
+            await both.wait()
+            return Answer(text=f"{call.prompt} draw {call.number}")
+
+        async with Endpoint(rule) as endpoint:
+            if left != "nothing":
+                for number in range(20):
+                    old_claim(tmp_path, call_key(role_at(endpoint.url), ask(f"q{number}.")))
             workers = [await run_worker(tmp_path, endpoint.url, 20) for _ in range(2)]
-            said = [await worker.communicate() for worker in workers]
+            said = await asyncio.gather(*(worker.communicate() for worker in workers))
             assert [worker.returncode for worker in workers] == [0, 0], said
-            calls = len(endpoint.calls)
+            assert len(endpoint.calls) == 20
             worker = await run_worker(tmp_path, endpoint.url, 20)
             replayed, _ = await worker.communicate()
-        assert said[0][0] == said[1][0] == replayed  # one reply a request, whoever was first
-        assert len(endpoint.calls) == calls
-        assert sum(total.made for total in read_ledger(tmp_path, "demo").totals) == calls
+            assert len(endpoint.calls) == 20
+        assert said[0][0] == said[1][0] == replayed
+        (total,) = read_ledger(tmp_path, "demo").totals
+        assert (total.made, total.replayed, total.keys) == (20, 40, 20)
+        assert claims_in(tmp_path) == []
+
+    asyncio.run(main())
+
+
+def test_a_killed_process_claims_nothing(tmp_path):
+    async def main():
+        arrived, never = asyncio.Event(), asyncio.Event()
+
+        async def rule(call):
+            if call.number == 1:
+                arrived.set()
+                await never.wait()
+            return echo(call)
+
+        async with Endpoint(rule) as endpoint:
+            worker = await run_worker(tmp_path, endpoint.url, 1)
+            await asyncio.wait_for(arrived.wait(), 60)
+            worker.send_signal(signal.SIGKILL)
+            await worker.communicate()
+            assert len(claims_in(tmp_path)) == 1
+            async with client_at(tmp_path, endpoint.url) as client, asyncio.timeout(60):
+                assert (await client.call(ask("q0."))).text == "re: q0."
+            assert len(endpoint.calls) == 2
+        assert claims_in(tmp_path) == []
+
+    asyncio.run(main())
+
+
+def test_a_process_whose_call_fails_hands_it_over(tmp_path):
+    """While the first call is waited for, its slot is free for another, and that one lets the first end."""
+
+    async def main():
+        arrived, other = asyncio.Event(), asyncio.Event()
+
+        async def rule(call):
+            if call.number == 1:
+                arrived.set()
+                await other.wait()
+                return Answer(status=400, error="no")
+            if call.prompt == "other":
+                other.set()
+            return echo(call)
+
+        async with Endpoint(rule) as endpoint:
+            worker = await run_worker(tmp_path, endpoint.url, 1)
+            await asyncio.wait_for(arrived.wait(), 60)
+            async with client_at(tmp_path, endpoint.url, width=1) as client, asyncio.timeout(60):
+                replies = await asyncio.gather(client.call(ask("q0.")), client.call(ask("other")))
+            _, err = await worker.communicate()
+        assert b"HTTP 400: no" in err
+        assert [reply.text for reply in replies] == ["re: q0.", "re: other"]
+        assert endpoint.prompts == ["q0.", "other", "q0."]
+        assert claims_in(tmp_path) == []
+
+    asyncio.run(main())
+
+
+def test_a_call_that_ends_without_a_reply_is_claimed_no_more(tmp_path):
+    async def main():
+        arrived = asyncio.Event()
+
+        async def rule(call):
+            if call.prompt != "bad":
+                arrived.set()
+                await asyncio.Event().wait()
+            return Answer(status=400, error="no")
+
+        async with serving(tmp_path, rule, grace=0.01) as (_, client):
+            with pytest.raises(CallError):
+                await client.call(ask("bad"))
+            assert claims_in(tmp_path) == []
+            caller = asyncio.create_task(client.call(ask("q")))
+            await arrived.wait()
+            assert len(claims_in(tmp_path)) == 1
+            caller.cancel()
+            await asyncio.wait([caller])
+        assert claims_in(tmp_path) == []
 
     asyncio.run(main())
 

@@ -109,6 +109,13 @@ def test_a_run_holds_together(results, name):
     assert used == dict(calls)  # each call is counted once
 
 
+def test_runs_in_one_command_pay_once_for_what_they_share(results):
+    totals = [entry for name in MODES for entry in read(results, name, "calls.json")["totals"]]
+    assert sum(entry["made"] for entry in totals) == len(list(results.glob(".calls/replies/*/*.json")))
+    assert sum(entry["replayed"] for entry in totals) > 0
+    assert list(results.glob(".calls/replies/*/*claim*")) == []
+
+
 def test_accumulation_reflects_on_each_micro_batch_and_makes_one_step_of_them(results):
     plan = read(results, "accumulation", "plan.json")
     assert plan["steps_per_epoch"] == 1
