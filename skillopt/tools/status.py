@@ -78,7 +78,7 @@ def read_status(run: Path) -> Status:
         run=run.name,
         steps_done=max(len(done) - 1, 0),
         steps=len(plan.steps) if plan else 0,
-        next_phase="" if summary and not outdated else _next_phase(run, len(done)),
+        next_phase="" if summary and not outdated else _next_phase(run, len(done), plan),
         last=read_json(records[-1], Gate) if records else None,
         failures=failed_phases(run),
         summary=None if outdated else summary,
@@ -110,8 +110,10 @@ def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
     return tuple(sorted(found, key=lambda failure: failure.code == ExitCode.INTERRUPTED))
 
 
-def _next_phase(run: Path, gates: int) -> str:
+def _next_phase(run: Path, gates: int, plan: Plan | None) -> str:
     step = max(gates, 1)
+    if plan is not None and step > len(plan.steps):
+        return "what follows the last step"
     folder = run / f"steps/step_{step:04d}"
     missing = [phase for phase, name in STEP_FILES.items() if not (folder / name).exists()]
     return f"{missing[0]} of step {step}" if missing else "end of the epoch"

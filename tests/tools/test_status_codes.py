@@ -67,19 +67,20 @@ def test_a_run_that_nothing_stopped_is_unfinished(folder, capsys):
     assert ended(1, read_status(folder)) == 1  # the engine failed, and no phase did
 
 
-def test_the_end_of_an_epoch_is_a_decision_too(folder, capsys):
-    def decide(path, phase, value):
-        score = Score(hard=value, soft=value, value=value, n=1, total=1)
-        skill = Scored(origin="", skill=f"{phase}.md", sha256="", visible_sha256="", score=score, results={})
-        state = State(current=skill, best=skill, scored={})
-        gate = Gate(step=1, epoch=1, phase=phase, action="accept_new_best", metric="hard", state=state)
-        write_json(folder / path / "gate.json", gate)
+def decide(folder, path, phase, value):
+    score = Score(hard=value, soft=value, value=value, n=1, total=1)
+    skill = Scored(origin="", skill=f"{phase}.md", sha256="", visible_sha256="", score=score, results={})
+    state = State(current=skill, best=skill, scored={})
+    gate = Gate(step=1, epoch=1, phase=phase, action="accept_new_best", metric="hard", state=state)
+    write_json(folder / path / "gate.json", gate)
 
-    decide("steps/step_0001", "step", 0.25)
+
+def test_the_end_of_an_epoch_is_a_decision_too(folder, capsys):
+    decide(folder, "steps/step_0001", "step", 0.25)
     assert main(["status", str(folder)]) == 12
     said = capsys.readouterr().out
     assert "last decision: step 1, accept_new_best\nhard on selection: current 0.25" in said
-    decide("slow_update/epoch_01", "slow_update", 0.75)
+    decide(folder, "slow_update/epoch_01", "slow_update", 0.75)
     assert main(["status", str(folder)]) == 12
     said = capsys.readouterr().out
     assert "last decision: end of epoch 1, accept_new_best\nhard on selection: current 0.75" in said
@@ -118,14 +119,10 @@ def test_a_summary_from_before_a_change_is_no_outcome(folder, capsys):
     workers = load_run(folder.parents[1] / "config/run.yaml", ["env.workers=3"], {})
     write_json(folder / "config.json", workers)
     assert main(["status", str(folder)]) == ExitCode.OK
-    write_json(folder / "steps/step_0001/gate.json", {"another": "decision"})
-    assert read_outdated(folder)
-
-
-def read_outdated(folder):
-    """Whether the summary is of other decisions; the record itself is not looked at."""
-    resolved, plan = read_resolved(folder / "config.json"), read_json(folder / "plan.json", Plan)
-    return read_json(folder / "summary.json", Summary).rests_on != rests_on(folder, resolved, plan)
+    decide(folder, "steps/step_0000", "initial", 0.0)
+    decide(folder, "steps/step_0001", "step", 0.25)
+    assert main(["status", str(folder)]) == ExitCode.UNFINISHED
+    assert "next: what follows the last step" in capsys.readouterr().out
 
 
 def test_a_failure_is_not_followed_by_the_table_of_before(folder, capsys):
