@@ -8,8 +8,9 @@ import re
 from typing import Any
 
 from skillopt.models.agents import trace
-from skillopt.models.agents.outcome import Outcome, count_of, events, member, objects_of, text_of
+from skillopt.models.agents.outcome import Outcome, events
 from skillopt.models.base import FinishReason, ToolCall
+from skillopt.models.incoming import believable, count_of, objects_of, text_of
 from skillopt.records import Usage
 
 _LIMIT_REACHED = re.compile(r"exceeded the \d+ output token maximum", re.IGNORECASE)
@@ -37,11 +38,13 @@ def _outcome(result: dict[str, Any], model: str, entries: list[str]) -> Outcome:
     text, error = text_of(result, "result"), ""
     finish: FinishReason = "length" if result.get("stop_reason") == "max_tokens" else "stop"
     if result.get("is_error") is True or text_of(result, "subtype").startswith("error"):
-        problems = [entry for entry in result.get("errors") or () if isinstance(entry, str)]
+        errors = result.get("errors")
+        problems = [entry for entry in errors if isinstance(entry, str)] if isinstance(errors, list) else []
         error = text or "; ".join(problems) or text_of(result, "subtype") or "an error it does not name"
         text = ""
         if _LIMIT_REACHED.search(error):
             error, finish = "", "length"
+    used = result.get("modelUsage")
     content, calls = _structured(result.get("structured_output"))
     return Outcome(
         text=text if content is None else content,
@@ -50,7 +53,7 @@ def _outcome(result: dict[str, Any], model: str, entries: list[str]) -> Outcome:
         finish_reason="tool_calls" if calls else finish,
         tool_calls=calls,
         usage=_usage(result.get("usage")),
-        model=model or next(iter(member(result, "modelUsage") or ()), ""),
+        model=model or next(iter(used if isinstance(used, dict) else ()), ""),
         trace=tuple(entries),
     )
 
@@ -61,7 +64,8 @@ def _usage(usage: Any) -> Usage:
     new = count_of(usage, "input_tokens")
     written = count_of(usage, "cache_creation_input_tokens")
     prompt = None if new is None else new + (written or 0) + (cached or 0)
-    return Usage(calls=1, prompt=prompt, cached=cached, completion=count_of(usage, "output_tokens"))
+    completion = count_of(usage, "output_tokens")
+    return believable(Usage(calls=1, prompt=prompt, cached=cached, completion=completion))
 
 
 def _structured(value: Any) -> tuple[str | None, tuple[ToolCall, ...]]:

@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from skillopt.models.agents import trace
-from skillopt.models.agents.outcome import Outcome, count_of, events, member, objects_of, text_of
+from skillopt.models.agents.outcome import Outcome, events
+from skillopt.models.incoming import believable, count_of, member, objects_of, text_of, whole_of
 from skillopt.records import Usage
 
 _LIMIT_REACHED = re.compile(r"incomplete response returned, reason: max_output_tokens", re.IGNORECASE)
@@ -53,7 +54,7 @@ def _done(kind: str, item: Any) -> list[str]:
     status = text_of(item, "status")
     failed = status in ("failed", "declined")
     if kind == "command_execution":
-        code = count_of(item, "exit_code")
+        code = whole_of(item, "exit_code")
         result = f"exit {code}: " if code is not None else ""
         result += text_of(item, "aggregated_output") or status
         return [trace.used("shell", text_of(item, "command")), trace.got(result, failed=failed)]
@@ -71,10 +72,12 @@ def _with(entries: list[str], text: str) -> list[str]:
 
 
 def _usage(usage: Any) -> Usage:
-    return Usage(
-        calls=1,
-        prompt=count_of(usage, "input_tokens"),
-        cached=count_of(usage, "cached_input_tokens"),
-        completion=count_of(usage, "output_tokens"),
-        reasoning=count_of(usage, "reasoning_output_tokens"),
+    return believable(
+        Usage(
+            calls=1,
+            prompt=count_of(usage, "input_tokens"),
+            cached=count_of(usage, "cached_input_tokens"),
+            completion=count_of(usage, "output_tokens"),
+            reasoning=count_of(usage, "reasoning_output_tokens"),
+        )
     )

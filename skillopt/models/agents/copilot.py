@@ -6,7 +6,8 @@ The prompt tokens are not told there (github/copilot-cli issue 4107), those of t
 from typing import Any
 
 from skillopt.models.agents import trace
-from skillopt.models.agents.outcome import Outcome, count_of, events, member, objects_of, text_of
+from skillopt.models.agents.outcome import Outcome, events
+from skillopt.models.incoming import count_of, member, objects_of, text_of, whole_of
 from skillopt.records import Usage
 
 
@@ -36,7 +37,7 @@ def read(out: bytes) -> Outcome:
         elif kind == "session.error":  # it may have gone on afterwards
             error = text_of(data, "message") or error or "an error it does not name"
         elif kind == "result":
-            complete, code = True, count_of(event, "exitCode") or 0
+            complete, code = True, whole_of(event, "exitCode") or 0
     if code:
         text, error = "", error or f"it reports exit code {code}"
     return Outcome(

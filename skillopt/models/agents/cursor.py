@@ -7,7 +7,8 @@ documented there and stay unknown.
 from typing import Any
 
 from skillopt.models.agents import trace
-from skillopt.models.agents.outcome import Outcome, events, member, objects_of, text_of
+from skillopt.models.agents.outcome import Outcome, events
+from skillopt.models.incoming import member, objects_of, text_of
 
 
 def read(out: bytes) -> Outcome:

@@ -39,28 +39,3 @@ def events(out: bytes) -> Iterator[dict[str, Any]]:
         for event in found if isinstance(found, list) else (found,):
             if isinstance(event, dict):
                 yield event
-
-
-def member(value: Any, *path: str) -> Any:
-    """Return what lies below `value` under the keys of `path`; None when it is not there."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def text_of(value: Any, *path: str) -> str:
-    """Return the text below `value`; "" when there is none."""
-    found = member(value, *path)
-    return found if isinstance(found, str) else ""
-
-
-def count_of(value: Any, *path: str) -> int | None:
-    """Return the number below `value`; None when the agent does not tell it."""
-    found = member(value, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-def objects_of(value: Any, *path: str) -> list[dict[str, Any]]:
-    """Return the objects of the list below `value`."""
-    found = member(value, *path)
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
+from skillopt.models.incoming import believable, clean, count_of, member, objects_of, text_of, whole_of
 from skillopt.records import Usage
 from skillopt.redact import mask_secrets
 
@@ -30,41 +31,6 @@ _FINISH: dict[str, FinishReason] = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
-
-
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: str | dict[str, Any] | None = None
-
-
-class _ToolCall(msgspec.Struct):
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Message(msgspec.Struct):
-    content: str | list[dict[str, Any]] | None = None
-    refusal: str | None = None
-    tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message | None = None
-    finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: dict[str, Any] | None = None
-    completion_tokens_details: dict[str, Any] | None = None
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    model: str | None = None
-    error: Any = None
 
 
 def payload(model: str, request: Request, limit: dict[str, int]) -> dict[str, Any]:
@@ -117,18 +83,20 @@ def tool_choice(choice: str) -> str | dict[str, Any]:
 def read_reply(content: bytes, say: Say) -> Reply:
     """Return the reply in the body of a successful response.
 
-    Raises a transient CallError for a body that holds none: not JSON, no choices, or no text.
+    Raises a transient CallError for a body that holds none: not JSON, no choices, or no text. What else
+    is in it costs no reply, whatever it is.
     """
-    completion = _decode(content, say)
-    if completion.error:
-        raise _body_error(completion.error, say)
-    if not completion.choices or completion.choices[0].message is None:
+    body = _decode(content, say)
+    if body.get("error"):
+        raise _body_error(body["error"], say)
+    choice = next(iter(body.get("choices") or ()), None)
+    message = member(choice, "message")
+    if not isinstance(message, dict):
         raise CallError("the endpoint's reply holds no choices", transient=True, code="no_choices")
-    choice = completion.choices[0]
-    text = _text(completion.choices[0].message)
-    calls = _tool_calls(completion.choices[0].message)
-    finish = _FINISH.get(choice.finish_reason or "", "other")
-    if choice.finish_reason == "error":
+    text, calls = _text(message), _tool_calls(message)
+    said = text_of(choice, "finish_reason")
+    finish = _FINISH.get(said, "other")
+    if said == "error":
         raise CallError("the endpoint broke off the reply", transient=True, code="broken_off")
     if not text.strip() and not calls and finish not in ("length", "content_filter"):
         raise CallError("the endpoint's reply is empty", transient=True, code="empty_reply")
@@ -136,8 +104,8 @@ def read_reply(content: bytes, say: Say) -> Reply:
         text=text,
         finish_reason=finish,
         tool_calls=calls,
-        usage=_usage(completion.usage),
-        model=clean(completion.model or ""),
+        usage=_usage(body.get("usage")),
+        model=clean(text_of(body, "model")),
     )
 
 
@@ -182,16 +150,35 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return None
 
 
-def _decode(content: bytes, say: Say) -> _Completion:
+def decode_object(content: bytes, say: Say, kind: str) -> dict[str, Any]:
+    """Return the JSON object of a body; raises a transient CallError that names the expected `kind`."""
+    problem = "no object"
     try:
-        return msgspec.convert(json.loads(content), _Completion)
+        found = json.loads(content, parse_int=_whole)
+        if isinstance(found, dict):
+            return found
     except (ValueError, RecursionError) as error:
-        shown = say(content[:2000].decode("utf-8", "replace"))
-        raise CallError(
-            f"the endpoint's reply is no Chat Completions JSON ({type(error).__name__}): {shown}",
-            transient=True,
-            code="bad_body",
-        ) from error
+        problem = type(error).__name__
+    raise bad_body(content, say, f"{kind} ({problem})")
+
+
+def bad_body(content: bytes, say: Say, expected: str) -> CallError:
+    """Return the error of a body that is not what was expected."""
+    shown = say(content[:2000].decode("utf-8", "replace"))
+    message = f"the endpoint's reply is no {expected}: {shown}"
+    return CallError(message, transient=True, code="bad_body")
+
+
+def _whole(digits: str) -> int | float:
+    """Return a whole number; one of so many digits that Python refuses it becomes inexact."""
+    return int(digits) if len(digits) < 1000 else float(digits)
+
+
+def _decode(content: bytes, say: Say) -> dict[str, Any]:
+    body = decode_object(content, say, "Chat Completions JSON")
+    if not isinstance(body.get("choices"), list | None):
+        raise bad_body(content, say, "Chat Completions JSON (choices are no list)")
+    return body
 
 
 def _body_error(error: Any, say: Say) -> CallError:
@@ -217,49 +204,44 @@ def _error_detail(content: bytes) -> tuple[str, str]:
     return str(detail), str(error.get("code") or error.get("type") or "")
 
 
-def _text(message: _Message | None) -> str:
-    if message is None:
-        return ""
-    content = message.content
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content")
     if isinstance(content, list):
-        content = "".join(part["text"] for part in content if isinstance(part.get("text"), str))
-    return clean(content or message.refusal or "")
+        content = "".join(part if isinstance(part, str) else text_of(part, "text") for part in content)
+    return clean((content if isinstance(content, str) else "") or text_of(message, "refusal"))
 
 
-def _tool_calls(message: _Message | None) -> tuple[ToolCall, ...]:
-    calls = []
-    for number, call in enumerate((message.tool_calls if message else None) or ()):
-        function = call.function or _Function()
-        arguments = function.arguments
-        if isinstance(arguments, dict):
-            arguments = json.dumps(arguments)
-        calls.append(
-            ToolCall(
-                id=clean(call.id or f"call_{number}"),
-                name=clean(function.name or ""),
-                arguments=clean(arguments or "{}"),
-            )
+def _tool_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(
+            id=call_id(call.get("id"), number),
+            name=clean(text_of(call, "function", "name")),
+            arguments=arguments_of(member(call, "function", "arguments")),
         )
-    return tuple(calls)
-
-
-def _usage(usage: _Usage | None) -> Usage:
-    if usage is None:
-        return Usage(calls=1)
-    return Usage(
-        calls=1,
-        prompt=usage.prompt_tokens,
-        cached=_count(usage.prompt_tokens_details, "cached_tokens"),
-        completion=usage.completion_tokens,
-        reasoning=_count(usage.completion_tokens_details, "reasoning_tokens"),
+        for number, call in enumerate(objects_of(message, "tool_calls"))
     )
 
 
-def _count(details: dict[str, Any] | None, name: str) -> int | None:
-    value = (details or {}).get(name)
-    return value if isinstance(value, int) else None
+def call_id(value: Any, number: int) -> str:
+    """Return the id of a tool call: text, or a number; one of our own when it is neither."""
+    told = value if isinstance(value, str) else "" if whole_of(value) is None else str(value)
+    return clean(told or f"call_{number}")
 
 
-def clean(text: str) -> str:
-    """Return text that can be written as UTF-8: half surrogate pairs become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def arguments_of(value: Any) -> str:
+    """Return the arguments of a tool call as JSON text, which some endpoints send as JSON itself."""
+    if not isinstance(value, str):
+        value = "" if value is None else json.dumps(value)
+    return clean(value or "{}")
+
+
+def _usage(usage: Any) -> Usage:
+    return believable(
+        Usage(
+            calls=1,
+            prompt=count_of(usage, "prompt_tokens"),
+            cached=count_of(usage, "prompt_tokens_details", "cached_tokens"),
+            completion=count_of(usage, "completion_tokens"),
+            reasoning=count_of(usage, "completion_tokens_details", "reasoning_tokens"),
+        )
+    )

@@ -1,60 +1,16 @@
 """The wire format of OpenAI's Responses API."""
 
-import json
+import re
 from typing import Any
-
-import msgspec
 
 from skillopt.models.backends import _chat
 from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
+from skillopt.models.incoming import believable, clean, count_of, objects_of, text_of
 from skillopt.records import Usage
 
 _TRANSIENT_CODES = frozenset({"server_error", "rate_limit_exceeded"})
-
-
-class _Part(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-    refusal: str | None = None
-
-
-class _Item(msgspec.Struct):
-    type: str = ""
-    id: str | None = None
-    content: list[_Part] | None = None
-    call_id: str | None = None
-    name: str | None = None
-    arguments: str | None = None
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _Details | None = None
-    output_tokens_details: _Details | None = None
-
-
-class _Incomplete(msgspec.Struct):
-    reason: str | None = None
-
-
-class _Error(msgspec.Struct):
-    code: str | None = None
-    message: str | None = None
-
-
-class _Response(msgspec.Struct):
-    status: str | None = None
-    output: list[_Item] | None = None
-    usage: _Usage | None = None
-    model: str | None = None
-    error: _Error | None = None
-    incomplete_details: _Incomplete | None = None
+_CODE = re.compile(r"[\w.-]{1,60}", re.ASCII)
+"""A code that goes into the accounts; anything else is no code."""
 
 
 def payload(model: str, request: Request, limit: int, effort: str) -> dict[str, Any]:
@@ -81,11 +37,12 @@ def payload(model: str, request: Request, limit: int, effort: str) -> dict[str, 
 def read_reply(content: bytes, say: _chat.Say) -> Reply:
     """Return the reply in the body of a successful response; raises CallError when it holds none."""
     response = _decode(content, say)
-    if response.error or response.status in ("failed", "cancelled"):
+    if response.get("error") or response.get("status") in ("failed", "cancelled"):
         raise _failed(response, say)
-    items = response.output or []
-    text = _chat.clean("".join(_text(item) for item in items if item.type == "message"))
-    calls = tuple(_call(item) for item in items if item.type == "function_call")
+    items = objects_of(response, "output")
+    text = clean("".join(_text(item) for item in items if item.get("type") == "message"))
+    asked = [item for item in items if item.get("type") == "function_call"]
+    calls = tuple(_call(item, number) for number, item in enumerate(asked))
     finish = _finish(response, calls)
     if not text.strip() and not calls and finish not in ("length", "content_filter"):
         raise CallError("the endpoint's reply is empty", transient=True, code="empty_reply")
@@ -93,8 +50,8 @@ def read_reply(content: bytes, say: _chat.Say) -> Reply:
         text=text,
         finish_reason=finish,
         tool_calls=calls,
-        usage=_usage(response.usage),
-        model=_chat.clean(response.model or ""),
+        usage=_usage(response.get("usage")),
+        model=clean(text_of(response, "model")),
     )
 
 
@@ -146,58 +103,55 @@ def _tool_choice(choice: str) -> str | dict[str, Any]:
     return {"type": "function", "name": choice}
 
 
-def _decode(content: bytes, say: _chat.Say) -> _Response:
-    try:
-        response = msgspec.convert(json.loads(content), _Response)
-    except (ValueError, RecursionError) as error:
-        shown = say(content[:2000].decode("utf-8", "replace"))
-        raise CallError(
-            f"the endpoint's reply is no JSON of the Responses API ({type(error).__name__}): {shown}",
-            transient=True,
-            code="bad_body",
-        ) from error
-    if response.output is None and response.error is None:
+def _decode(content: bytes, say: _chat.Say) -> dict[str, Any]:
+    response = _chat.decode_object(content, say, "JSON of the Responses API")
+    if not isinstance(response.get("output"), list | None):
+        raise _chat.bad_body(content, say, "JSON of the Responses API (output is no list)")
+    if response.get("output") is None and response.get("error") is None:
         raise CallError("the endpoint's reply holds no output", transient=True, code="no_choices")
     return response
 
 
-def _failed(response: _Response, say: _chat.Say) -> CallError:
-    error = response.error or _Error()
-    code = error.code or ""
-    message = say(error.message or response.status or "") or "no message"
+def _failed(response: dict[str, Any], say: _chat.Say) -> CallError:
+    error = response.get("error")
+    code = text_of(error, "code")
+    said = text_of(error, "message") or (str(error) if error else text_of(response, "status"))
+    message = say(said) or "no message"
     transient = not code or code in _TRANSIENT_CODES
-    return CallError(f"the endpoint gave up: {message}", transient=transient, code=code or "broken_off")
+    shown = code if _CODE.fullmatch(code) else "broken_off"
+    return CallError(f"the endpoint gave up: {message}", transient=transient, code=shown)
 
 
-def _text(item: _Item) -> str:
-    return "".join(part.text or part.refusal or "" for part in item.content or ())
+def _text(item: dict[str, Any]) -> str:
+    parts = objects_of(item, "content")
+    return "".join(text_of(part, "text") or text_of(part, "refusal") for part in parts)
 
 
-def _call(item: _Item) -> ToolCall:
+def _call(item: dict[str, Any], number: int) -> ToolCall:
     return ToolCall(
-        id=_chat.clean(item.call_id or item.id or ""),
-        name=_chat.clean(item.name or ""),
-        arguments=_chat.clean(item.arguments or "{}"),
+        id=_chat.call_id(item.get("call_id") or item.get("id"), number),
+        name=clean(text_of(item, "name")),
+        arguments=_chat.arguments_of(item.get("arguments")),
     )
 
 
-def _finish(response: _Response, calls: tuple[ToolCall, ...]) -> FinishReason:
-    if response.status == "incomplete":
-        reason = (response.incomplete_details or _Incomplete()).reason or ""
+def _finish(response: dict[str, Any], calls: tuple[ToolCall, ...]) -> FinishReason:
+    status = response.get("status")
+    if status == "incomplete":
         known: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
-        return known.get(reason, "other")
+        return known.get(text_of(response, "incomplete_details", "reason"), "other")
     if calls:
         return "tool_calls"
-    return "stop" if response.status == "completed" else "other"
+    return "stop" if status == "completed" else "other"
 
 
-def _usage(usage: _Usage | None) -> Usage:
-    if usage is None:
-        return Usage(calls=1)
-    return Usage(
-        calls=1,
-        prompt=usage.input_tokens,
-        cached=(usage.input_tokens_details or _Details()).cached_tokens,
-        completion=usage.output_tokens,
-        reasoning=(usage.output_tokens_details or _Details()).reasoning_tokens,
+def _usage(usage: Any) -> Usage:
+    return believable(
+        Usage(
+            calls=1,
+            prompt=count_of(usage, "input_tokens"),
+            cached=count_of(usage, "input_tokens_details", "cached_tokens"),
+            completion=count_of(usage, "output_tokens"),
+            reasoning=count_of(usage, "output_tokens_details", "reasoning_tokens"),
+        )
     )

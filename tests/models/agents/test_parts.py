@@ -13,6 +13,7 @@ from skillopt.models.agents.place import environment, make_place, remove
 from skillopt.models.agents.settings import effort
 from skillopt.models.agents.workspace import FILE_LIMIT, collect
 from skillopt.models.base import Image, Message, Request, ToolCall
+from skillopt.records import Usage
 
 PIXEL = Image(data="")
 
@@ -310,3 +311,22 @@ def test_what_skill_and_task_say_is_not_repeated():
     results = [entry for entry in left if not entry.startswith("used")]
     known = "got: (what it says)"
     assert results == [known, "failed: cannot", known, "got: 42", "got: 3", "said: got: nothing"]
+
+
+@pytest.mark.parametrize("odd", ["x", 1.5, -1, True, [], [1], {}, None, 10**30], ids=str)
+def test_what_an_agent_says_beside_its_text_costs_no_reply(odd):
+    usage = {
+        "input_tokens": odd,
+        "output_tokens": 5,
+        "cached_input_tokens": odd,
+        "cache_read_input_tokens": odd,
+    }
+    said = claude.read(result(result="four", usage=usage, modelUsage=odd, errors=odd, stop_reason=odd))
+    assert (said.text, said.error, said.usage) == ("four", "", Usage(calls=1, completion=5))
+    steps = [
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "four", "id": odd}},
+        {"type": "turn.completed", "usage": usage},
+    ]
+    said = codex.read(text([line(step) for step in steps]))
+    assert (said.text, said.error, said.usage) == ("four", "", Usage(calls=1, completion=5))
+    assert claude.read(result(is_error=True, result="broken", errors=odd)).error == "broken"

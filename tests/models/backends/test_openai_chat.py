@@ -15,7 +15,8 @@ from skillopt.errors import ConfigError
 from skillopt.models.backends import _responses
 from skillopt.models.backends._azure import may_get_tokens
 from skillopt.models.backends.openai_chat import BACKEND, OpenAISettings
-from skillopt.models.base import CallError, Message, Request, RoleModel, Tool
+from skillopt.models.base import CallError, Message, Request, RoleModel, Tool, ToolCall
+from skillopt.records import Usage
 
 BY_NAME = {case.name: case for case in CASES}
 FIND = Tool(name="find", description="d", parameters={"type": "object"})
@@ -145,6 +146,26 @@ def test_the_responses_body_holds_all_of_a_dialogue_in_order():
 def read(**fields):
     body = {"status": "completed", "output": [], "model": "m", **fields}
     return _responses.read_reply(json.dumps(body).encode(), str)
+
+
+@pytest.mark.parametrize("odd", ["x", 1.5, -1, True, [], [1], {}, {"a": []}, None, 10**30], ids=str)
+def test_what_stands_beside_the_text_of_a_responses_reply_costs_none(odd):
+    usage = {"input_tokens": odd, "output_tokens": 5, "input_tokens_details": odd}
+    parts = [odd, {"type": "output_text", "text": "four", "refusal": odd}]
+    call = {"type": "function_call", "id": odd, "call_id": 7, "name": "find", "arguments": {"x": 1}}
+    output = [odd, {"type": "message", "id": odd, "content": parts}, call]
+    reply = read(output=output, usage=usage, model=odd, incomplete_details=odd, id=odd, status=odd)
+    assert (reply.text, reply.finish_reason) == ("four", "tool_calls")
+    assert reply.tool_calls == (ToolCall(id="7", name="find", arguments='{"x": 1}'),)
+    assert reply.model == (odd if isinstance(odd, str) else "")
+    assert reply.usage == Usage(calls=1, completion=5)
+    assert read(output=output, usage=odd).usage == Usage(calls=1)
+
+
+def test_a_code_that_is_none_is_kept_out_of_the_accounts():
+    with pytest.raises(CallError) as caught:
+        read(status="failed", error={"code": "\x1b]0;x\x07", "message": "m"})
+    assert caught.value.code == "broken_off"
 
 
 def test_all_text_of_a_responses_reply_is_read():

@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 from clients import KEY, ask
@@ -161,6 +162,53 @@ def test_tool_calls_are_read():
 )
 def test_texts_of_all_forms_are_read(message, text):
     assert complete(Answer(message=message))[0].text == text
+
+
+ODD = ("x", 1.5, -1, True, [], [1], {}, {"a": []}, None, 10**30)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_what_stands_beside_the_text_costs_no_reply(odd):
+    body = {
+        "model": odd,
+        "id": odd,
+        "usage": {
+            "prompt_tokens": odd,
+            "completion_tokens": 5,
+            "prompt_tokens_details": odd,
+            "completion_tokens_details": {"reasoning_tokens": odd},
+        },
+        "choices": [
+            {"message": {"content": "four", "refusal": odd, "tool_calls": odd}, "finish_reason": odd}
+        ],
+    }
+    reply = _chat.read_reply(json.dumps(body).encode(), str)
+    assert (reply.text, reply.finish_reason) == ("four", "other")
+    assert reply.model == (odd if isinstance(odd, str) else "")
+    assert reply.usage == Usage(calls=1, completion=5)
+    body["usage"] = odd
+    assert _chat.read_reply(json.dumps(body).encode(), str).usage == Usage(calls=1)
+
+
+def test_parts_of_a_text_and_tool_calls_are_read_one_by_one():
+    calls = [
+        None,
+        {"id": 7, "function": {"name": "find", "arguments": [1]}},
+        {"id": True, "function": {"name": 5, "arguments": None}},
+    ]
+    message = {"content": ["a", None, 3, {"text": "b"}, {"text": 4}], "tool_calls": calls}
+    reply, _ = complete(Answer(message=message))
+    assert reply.text == "ab"
+    assert reply.tool_calls == (
+        ToolCall(id="7", name="find", arguments="[1]"),
+        ToolCall(id="call_1", name="", arguments="{}"),
+    )
+
+
+def test_a_number_without_end_beside_the_text_costs_no_reply():
+    body = '{"usage": {"prompt_tokens": %s}, "choices": [{"message": {"content": "four"}}]}' % ("9" * 5000)
+    reply = _chat.read_reply(body.encode(), str)
+    assert (reply.text, reply.usage) == ("four", Usage(calls=1))
 
 
 def test_a_truncated_reply_is_a_reply_even_when_it_is_empty():
