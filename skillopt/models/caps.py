@@ -19,6 +19,7 @@ import msgspec
 from skillopt.errors import CapReached
 from skillopt.models.base import Reply, Request, RoleModel
 from skillopt.models.estimates import ASSUMED_COMPLETION, estimated_usage, prompt_tokens
+from skillopt.models.incoming import believable
 from skillopt.models.ledger import LedgerLine, ledger_lines
 from skillopt.models.prices import Price, Prices, cost_of
 from skillopt.models.tally import Spend, Tally, locked, process_name
@@ -254,7 +255,8 @@ def _amount(kind: Kind, value: float) -> str:
 
 
 def spend_of(usage: Usage, price: Price | None) -> Spend:
-    """Return one call's spend; what is unknown counts for nothing."""
+    """Return one call's spend; what is unknown, or cannot be, counts for nothing."""
+    usage = believable(usage)
     return Spend(
         calls=1,
         tokens=(usage.prompt or 0) + (usage.completion or 0),
@@ -264,7 +266,7 @@ def spend_of(usage: Usage, price: Price | None) -> Spend:
 
 def _spend_of_line(line: LedgerLine, prices: Prices, *, priced: bool) -> Spend | None:
     """Return what a line counts, None when its tokens, or if wanted its cost, are unknown."""
-    usage = line.estimated or line.usage
+    usage = believable(line.estimated or line.usage)
     unpriced = priced and cost_of(usage, prices.get(line.model)) is None
     if usage.prompt is None or usage.completion is None or unpriced:
         return None

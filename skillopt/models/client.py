@@ -13,6 +13,7 @@ from skillopt.errors import CapReached, ConfigError, SkillOptError
 from skillopt.models.base import Backend, CallError, Reply, Request, RoleModel
 from skillopt.models.caps import Allowance, Hold
 from skillopt.models.claims import Claims
+from skillopt.models.incoming import believable
 from skillopt.models.ledger import Ledger
 from skillopt.models.registry import backend_spec
 from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
@@ -228,7 +229,7 @@ class Client:
         return self._backend
 
     def _keep(self, key: str, reply: Reply, seconds: float, hold: Hold) -> Reply:
-        usage = msgspec.structs.replace(reply.usage, calls=1)
+        usage = msgspec.structs.replace(believable(reply.usage), calls=1)
         seconds = reply.seconds if self._simulated else round(seconds, 3)
         reply = msgspec.structs.replace(reply, seconds=seconds, usage=usage)
         about = About(

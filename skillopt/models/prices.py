@@ -44,13 +44,15 @@ def read_prices(path: Path) -> Prices:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost in USD, None without a price or with unknown tokens.
+    """Return the cost in USD, None without a price or with tokens that are unknown or cannot be.
 
     Cached tokens that the provider does not tell are priced like the others: never too low.
     """
     if price is None or usage.prompt is None or usage.completion is None:
         return None
     cached = usage.cached or 0
+    if not 0 <= cached <= usage.prompt or usage.completion < 0:
+        return None
     cached_price = price.prompt if price.cached is None else price.cached
     prompt = (usage.prompt - cached) * price.prompt + cached * cached_price
     return (prompt + usage.completion * price.completion) / 1e6

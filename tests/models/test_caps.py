@@ -11,10 +11,11 @@ from clients import POLICY, ask, client_at, role_at
 from endpoint import Answer, Endpoint
 
 from skillopt.errors import CapReached
-from skillopt.models.caps import CappedAllowance, Caps, Expected, admit
+from skillopt.models.caps import CappedAllowance, Caps, Expected, admit, spend_of
 from skillopt.models.ledger import ledger_lines, read_ledger
 from skillopt.models.prices import Price
 from skillopt.models.tally import Spend
+from skillopt.records import Usage
 
 PRICES = {"m-1": Price(prompt=1000.0, completion=1000.0)}
 """A call of the endpoint uses 7 + 3 tokens, and so costs a cent."""
@@ -229,6 +230,54 @@ def test_tokens_that_a_provider_does_not_tell_are_counted_by_length(tmp_path, ca
     assert [line.estimated.completion for line in ledger_lines(tmp_path, "demo")] == [5, 5, 5]
     assert asyncio.run(main(Caps(tokens=61))) == (1, 1)  # another process counts the same
     assert state(tmp_path)["spent"]["cost"] == pytest.approx(0.06)
+
+
+def told(prompt, completion, cached=0):
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+@pytest.mark.parametrize(
+    "usage", [told(-(10**6), 5), told(5, -(10**6)), told(5, 10**9 + 1), told(10, 5, 11), told(10, 5.0)]
+)
+def test_counts_that_cannot_be_are_estimated_and_pass_no_cap(tmp_path, usage):
+    async def main():
+        async with Endpoint(lambda call: Answer(text="r" * 20, usage=usage)) as endpoint:
+            async with capped(tmp_path, endpoint.url, Caps(tokens=45), width=1) as client:
+                for number in range(6):
+                    await asyncio.gather(client.call(ask(f"{number:040}")), return_exceptions=True)
+            return len(endpoint.calls)
+
+    assert asyncio.run(main()) == 3
+    assert state(tmp_path)["spent"] == {"calls": 3, "tokens": 45, "cost": pytest.approx(0.045)}
+    assert [line.estimated.prompt for line in ledger_lines(tmp_path, "demo")] == [10, 10, 10]
+
+
+@pytest.mark.parametrize("number", [-5, 10**9 + 1])
+def test_what_a_call_spends_is_never_below_nothing(number):
+    price = Price(prompt=1.0, completion=1.0)
+    for usage in (Usage(calls=1, prompt=number), Usage(calls=1, prompt=1, completion=1, cached=number)):
+        spend = spend_of(usage, price)
+        assert 0 <= spend.tokens <= 2
+        assert 0 <= spend.cost <= 2e-6
+
+
+def test_counts_that_cannot_be_in_the_accounts_of_before_count_for_nothing(tmp_path, caplog):
+    async def main():
+        async with Endpoint() as endpoint:
+            async with client_at(tmp_path, endpoint.url) as client:
+                await outcomes(client, 2)
+            (account,) = (tmp_path / "ledger/demo").iterdir()
+            account.write_text(account.read_text().replace('"prompt":7', '"prompt":-7000'))
+            async with capped(tmp_path, endpoint.url, Caps(tokens=1000)) as client:
+                await outcomes(client, 1, 10)
+
+    asyncio.run(main())
+    assert "2 earlier calls of this run have no known tokens" in caplog.text
+    assert state(tmp_path)["spent"]["tokens"] == 10
 
 
 def test_earlier_calls_of_unknown_cost_are_said(tmp_path, caplog):

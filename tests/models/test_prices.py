@@ -21,6 +21,11 @@ def test_unknown_is_never_zero_and_unknown_cached_never_too_low():
     assert cost_of(Usage(calls=1, prompt=1_000_000, completion=0), PRICE) == pytest.approx(1.25)
 
 
+@pytest.mark.parametrize(("prompt", "cached", "completion"), [(-1, 0, 5), (5, -1, 5), (5, 6, 5), (5, 0, -1)])
+def test_counts_that_cannot_be_have_no_cost(prompt, cached, completion):
+    assert cost_of(Usage(calls=1, prompt=prompt, cached=cached, completion=completion), PRICE) is None
+
+
 def test_only_calls_that_were_made_cost(tmp_path):
     role = RoleModel(role="target", backend="x", model="m")
     reply = Reply(text="", usage=Usage(calls=1, prompt=1_000_000, cached=0, completion=0))
