@@ -1,11 +1,12 @@
 """What calls cost: a price table, and tokens turned into money."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, CorruptFile
 from skillopt.records import Usage
 
 
@@ -23,24 +24,44 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 Prices = Mapping[str, Price]
 """Prices by the name of the model, as it is configured."""
 
+_EXPECTED = "prices such as `gpt-5.5: {prompt: 1.25, completion: 10}` (USD per million tokens)"
+
 
 def read_prices(path: Path) -> Prices:
     """Read a price table: `<model>: {prompt: 1.25, cached: 0.125, completion: 10}`, one model a key.
 
-    Raises ConfigError naming the file and what is wrong in it.
+    Raises ConfigError naming the file, the model and what is wrong with its prices.
     """
-    import yaml
+    from skillopt.config.yamlfile import read_yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(content, dict[str, Price])
+        found = read_yaml(path)
     except OSError as error:
         raise ConfigError(f"calls.prices: expected a price table at {path}: {error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise ConfigError(
-            f"{path}: expected a price table such as `gpt-5.5: {{prompt: 1.25, completion: 10}}` "
-            f"(USD per million tokens), found: {error}"
-        ) from error
+    except CorruptFile as error:
+        raise ConfigError(str(error)) from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # a tag that its text belies
+        raise ConfigError(f"{path}: expected {_EXPECTED}, found: {type(error).__name__}") from error
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: expected {_EXPECTED}, found no models")
+    return {_name(path, model): _price(path, model, fields) for model, fields in found.items()}
+
+
+def _name(path: Path, model: object) -> str:
+    if isinstance(model, str):
+        return model
+    raise ConfigError(f"{path}: expected the name of a model, found {model!r}: write it in quotes")
+
+
+def _price(path: Path, model: str, fields: object) -> Price:
+    try:
+        price = msgspec.convert(fields, Price)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {model}: expected {_EXPECTED}, found: {error}") from error
+    for name, value in msgspec.structs.asdict(price).items():
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise ConfigError(f"{path}: {model}: {name}: expected a price from 0 on, found {value}")
+    return price
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:

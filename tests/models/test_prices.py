@@ -49,3 +49,31 @@ def test_a_price_table_is_read_and_refused_with_its_file(tmp_path):
         read_prices(table)
     with pytest.raises(ConfigError, match="missing"):
         read_prices(tmp_path / "missing.yaml")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("m: {prompt: .nan, completion: 1}", r"m: .*\$\.prompt"),
+        ("m: {prompt: 1, completion: .inf}", r"m: .*\$\.completion"),
+        ("m: {prompt: !!float .nan, completion: 1}", r"m: prompt: expected a price from 0 on, found nan"),
+        ("m: {prompt: 1, completion: !!float .inf}", r"m: completion: .*found inf"),
+        ("m: {prompt: 1, completion: 1, cached: -0.1}", r"m: cached: .*found -0\.1"),
+        ("m: {prompt: 1e999, completion: 1}", r"m: prompt: "),
+        ("m: {prompt: 1, completion: 1}\nm: {prompt: 2, completion: 1}", r"line 2.*second time"),
+        ("m: {prompt: 1, prompt: 2, completion: 1}", r"second time"),
+        ('m: {prompt: !!int "x", completion: 1}', r"expected prices such as"),
+        ('m: {prompt: !!timestamp "x", completion: 1}', r"expected prices such as"),
+        ("m: {prompt: yes, completion: 1}", r"m: expected prices such as"),
+        ("m: 3", r"m: expected prices such as"),
+        ("4: {prompt: 1, completion: 1}", r"name of a model, found 4"),
+        ("", r"found no models"),
+        ("[m]", r"found no models"),
+        ("m: {", r"expected YAML"),
+    ],
+)
+def test_prices_that_cannot_be_are_refused_with_file_model_and_field(tmp_path, content, said):
+    table = tmp_path / "prices.yaml"
+    table.write_text(content)
+    with pytest.raises(ConfigError, match=rf"prices\.yaml.*{said}"):
+        read_prices(table)
