@@ -6,13 +6,21 @@ keys and passwords stays as it is. The text may be anybody's: all patterns take 
 length.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 MASK = "[redacted]"
 
 _SHORTEST_SECRET = 6
 """Characters: a shorter secret would mask ordinary text wherever it occurs."""
+
+_LOOKED_AT = 100_000
+"""Characters at the start of a text that a message is made of; the patterns are slow."""
+
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 
 _TOKENS = re.compile(
     r"""
@@ -57,18 +65,51 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def mask_secrets(text: str, secrets: Sequence[str]) -> str:
-    """Return `text` with each of `secrets` masked, and nothing else changed."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, MASK)
+    """Return `text` with each of `secrets` masked in all its forms, and nothing else changed."""
+    for form in secret_forms(secrets):
+        text = text.replace(form, MASK)
     return text
+
+
+def secret_forms(secrets: Sequence[str]) -> list[str]:
+    """Return what each secret looks like in text, longest first.
+
+    As it is, as a part of JSON, percent-encoded, and in base64, alone or as a part of something longer.
+    """
+    forms = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    in_json = json.dumps(secret)[1:-1]
+    yield from (in_json, in_json.replace("/", "\\/"))
+    for safe in ("", "/"):
+        encoded = quote(secret, safe=safe, errors="replace")
+        yield from (encoded, _ESCAPE.sub(lambda found: found[0].lower(), encoded))
+    raw = secret.encode("utf-8", "replace")
+    for encode in (b64encode, urlsafe_b64encode):
+        whole = encode(raw).decode()
+        yield from (whole, whole.rstrip("="))
+    for before in range(3):
+        # Within something longer the characters at both ends also hold bits of what stands beside.
+        start = (0, 2, 3)[before]
+        stop = (len(raw) + before) * 4 // 3
+        for encode in (b64encode, urlsafe_b64encode):
+            yield encode(bytes(before) + raw).decode()[start:stop]
 
 
 def one_line(text: str, limit: int, secrets: Sequence[str] = ()) -> str:
     """Return redacted text for a message: on one line, at most `limit` characters and `...`.
 
-    Redacts before it shortens: half a key is not seen as one.
+    Redacts before it shortens: half a key is not seen as one. Only of a very long text, of which the
+    start is looked at, the word at which it is cut is left out.
     """
-    text = " ".join(redact(text, secrets).split())
+    text = mask_secrets(text, secrets)
+    cut = len(text) > _LOOKED_AT
+    if cut:
+        text = text[:_LOOKED_AT]
+        text = text[: max(text.rfind(end) for end in " \n") + 1] or text
+    text = " ".join(redact(text).split())
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    return text if len(text) <= limit and not cut else f"{text[:limit]}..."

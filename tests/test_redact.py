@@ -1,3 +1,5 @@
+import base64
+
 import pytest
 
 from skillopt.redact import MASK, mask_secrets, one_line, redact
@@ -97,3 +99,49 @@ def test_redacting_twice_changes_nothing():
 )
 def test_long_texts_of_any_kind_take_no_long_time(piece):
     assert redact(piece * (400_000 // len(piece)))
+
+
+SECRET = "canary/7e21+c9"
+
+
+def in_base64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("canary%2F7e21%2Bc9", MASK),
+        ("canary%2f7e21%2bc9", MASK),
+        ("canary/7e21%2Bc9", MASK),
+        ("canary\\/7e21+c9", MASK),
+        (in_base64(SECRET), MASK),
+        ("Y2FuYXJ5LzdlMjErYzk", MASK),
+        ("canary/7e21 c9", "canary/7e21 c9"),
+    ],
+)
+def test_encoded_forms_of_secrets_are_masked(text, left):
+    assert mask_secrets(f"a {text} b", (SECRET,)) == f"a {left} b"
+
+
+@pytest.mark.parametrize("secret", [SECRET, SECRET + "x", SECRET + "xy", "\xfe??>>~~~~"])
+@pytest.mark.parametrize("user", ["", "u", "us", "use"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_secrets_within_something_in_base64_are_masked(secret, user, encode):
+    encoded = encode(f"{user}{secret}:more".encode()).decode()
+    shown = mask_secrets(encoded, (secret,))
+    assert MASK in shown
+    assert len(shown) - len(MASK) <= len(encode(f"{user}:more".encode())) + 4
+
+
+def test_what_a_secret_looks_like_needs_no_care_of_short_ones():
+    assert mask_secrets("a short one", ("short",)) == "a short one"
+
+
+@pytest.mark.parametrize("place", range(99_960, 100_010, 7))
+def test_a_secret_at_the_end_of_what_is_looked_at_is_not_cut_in_two(place):
+    text = " " * place + "key sk-proj-abcDEF0123456789abcDEF and own-secret-1" + " more" * 100
+    shown = one_line(text, 300, ("own-secret-1",))
+    assert shown.endswith("...")
+    assert "sk-" not in shown
+    assert "own" not in shown

@@ -164,7 +164,7 @@ def decode_object(content: bytes, say: Say, kind: str) -> dict[str, Any]:
 
 def bad_body(content: bytes, say: Say, expected: str) -> CallError:
     """Return the error of a body that is not what was expected."""
-    shown = say(content[:2000].decode("utf-8", "replace"))
+    shown = say(content.decode("utf-8", "replace"))
     message = f"the endpoint's reply is no {expected}: {shown}"
     return CallError(message, transient=True, code="bad_body")
 
@@ -192,7 +192,7 @@ def _body_error(error: Any, say: Say) -> CallError:
 
 def _error_detail(content: bytes) -> tuple[str, str]:
     """Return the message and code of an error body; the body itself when it is no known form."""
-    text = content[:20000].decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
