@@ -4,11 +4,14 @@ Only text and tool calls decide whether a reply is usable. A field beside them t
 be counts as not told, and never costs a reply that is paid for.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from skillopt.models.base import File, Reply
 from skillopt.records import Usage
+from skillopt.redact import mask_secrets
 
 MOST_TOKENS = 10**9
 """Tokens of one call; more than that is no count."""
@@ -47,6 +50,30 @@ def objects_of(value: Any, *path: str) -> list[dict[str, Any]]:
 def clean(text: str) -> str:
     """Return text that can be written as UTF-8: half surrogate pairs become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def masked(reply: Reply, secrets: Sequence[str]) -> Reply:
+    """Return the reply without the key, which some gateways repeat even in an answer, wherever it stands.
+
+    All text of it can be written as UTF-8 afterwards.
+    """
+    found = msgspec.structs.asdict(reply)
+    told = {name: value for name, value in found.items() if name not in ("finish_reason", "usage")}
+    plain = {name: _masked(value, secrets) for name, value in told.items()}
+    return msgspec.structs.replace(reply, **plain)
+
+
+def _masked(value: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return clean(mask_secrets(value, secrets))
+    if isinstance(value, tuple):
+        return tuple(_masked(entry, secrets) for entry in value)
+    if isinstance(value, File):  # its bytes were masked before they became base64
+        return msgspec.structs.replace(value, path=clean(mask_secrets(value.path, secrets)))
+    if isinstance(value, msgspec.Struct):
+        fields = msgspec.structs.asdict(value)
+        return type(value)(**{name: _masked(entry, secrets) for name, entry in fields.items()})
+    return value
 
 
 def believable(usage: Usage) -> Usage:

@@ -1,4 +1,6 @@
 import asyncio
+import base64
+import json
 import os
 import signal
 import subprocess
@@ -10,10 +12,12 @@ from clients import KEY, POLICY, Waits, ask, client_at, role_at, serving
 from endpoint import Answer, Endpoint
 
 from skillopt.errors import ConfigError, ProviderDead
-from skillopt.models.base import CallError
+from skillopt.models.base import CallError, File, Reply, ToolCall
 from skillopt.models.client import CallPolicy
+from skillopt.models.incoming import masked
 from skillopt.models.ledger import read_ledger
 from skillopt.models.store import Store, StoreError, call_key
+from skillopt.records import Usage
 
 WORKER = textwrap.dedent("""
     import asyncio, sys
@@ -607,6 +611,42 @@ def test_a_key_reaches_neither_files_nor_messages(tmp_path, caplog):
     assert len(files) == 2
     for text in (message, caplog.text, *(path.read_text() for path in files)):
         assert KEY not in text
+
+
+@pytest.mark.parametrize("form", [KEY, base64.b64encode(KEY.encode()).decode()])
+def test_a_key_in_any_field_of_a_reply_is_not_kept(tmp_path, form):
+    call = {"id": f"i-{form}", "function": {"name": f"n-{form}", "arguments": form}}
+    message = {"content": f"t-{form}", "refusal": form, "tool_calls": [call]}
+    choice = {"message": message, "finish_reason": form}
+    body = {"model": f"m-{form}", "id": form, "choices": [choice], "usage": {form: form}}
+
+    async def main():
+        env = {"TARGET_OPENAI_COMPATIBLE_API_KEY": KEY}
+        async with serving(tmp_path, lambda _: Answer(raw=json.dumps(body)), env=env) as (_, client):
+            return await client.call(ask("q"))
+
+    reply = asyncio.run(main())
+    assert (reply.text, reply.model) == ("t-[redacted]", "m-[redacted]")
+    assert reply.tool_calls == (ToolCall(id="i-[redacted]", name="n-[redacted]", arguments="[redacted]"),)
+    kept = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) == 2
+    assert not [text for text in kept if form in text]
+
+
+def test_every_text_of_a_reply_is_masked():
+    """Also those that are added later: all fields of the record are gone through."""
+    filled = {
+        "tool_calls": (ToolCall(id=KEY, name=KEY, arguments=KEY),),
+        "files": (File(path=KEY, data="eA=="),),
+        "finish_reason": "length",
+        "usage": Usage(calls=1, prompt=3),
+        "seconds": 1.5,
+    }
+    reply = Reply(**{name: filled.get(name, KEY) for name in Reply.__struct_fields__})
+    shown = masked(reply, (KEY, "length"))
+    assert KEY not in repr(shown)
+    assert repr(shown).count("[redacted]") == repr(reply).count(KEY)
+    assert (shown.finish_reason, shown.usage, shown.seconds) == ("length", reply.usage, 1.5)
 
 
 def test_a_call_that_nobody_waits_for_any_more_is_never_made(tmp_path):

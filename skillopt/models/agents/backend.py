@@ -12,8 +12,9 @@ from skillopt.models.agents import failures, process, trace, workspace
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.outcome import Outcome
 from skillopt.models.agents.place import Place, environment, make_place
-from skillopt.models.base import Reply, Request, ToolCall
-from skillopt.redact import mask_secrets, one_line
+from skillopt.models.base import Reply, Request
+from skillopt.models.incoming import masked
+from skillopt.redact import one_line
 
 _OUT_LIMIT = 64 * 1024 * 1024
 """Bytes of a program's standard output; a program that prints more is stopped."""
@@ -134,22 +135,16 @@ class ProgramBackend:
         collected = workspace.collect(place.work, patterns, self._secrets)
         entries = [*trace.without_known(outcome.trace), *(f"left behind: {path}" for path in collected.left)]
         folders = (str(place.work), str(place.root))
-        return Reply(
-            text=_clean(mask_secrets(outcome.text, self._secrets)),
+        reply = Reply(
+            text=outcome.text,
             finish_reason=outcome.finish_reason,
-            tool_calls=tuple(self._masked(call) for call in outcome.tool_calls),
+            tool_calls=outcome.tool_calls,
             usage=outcome.usage,
-            model=_clean(outcome.model),
-            trace=_clean(trace.render(entries, folders=folders, secrets=self._secrets)),
+            model=outcome.model,
+            trace=trace.render(entries, folders=folders, secrets=self._secrets),
             files=collected.files,
         )
-
-    def _masked(self, call: ToolCall) -> ToolCall:
-        return msgspec.structs.replace(
-            call,
-            name=_clean(call.name),
-            arguments=_clean(mask_secrets(call.arguments, self._secrets)),
-        )
+        return masked(reply, self._secrets)
 
     @property
     def _secrets(self) -> tuple[str, ...]:
@@ -173,8 +168,3 @@ def find(binary: str, env: Mapping[str, str]) -> str | None:
 def _last_lines(output: bytes) -> str:
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     return "\n".join(lines[-_LAST_LINES:])
-
-
-def _clean(text: str) -> str:
-    """Return text that can be written as UTF-8: half surrogate pairs become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

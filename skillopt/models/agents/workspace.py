@@ -9,7 +9,7 @@ import msgspec
 
 from skillopt.models.agents.dialogue import task_text
 from skillopt.models.base import File, Image, Request, Workspace
-from skillopt.redact import MASK
+from skillopt.redact import MASK, secret_forms
 
 SKILL_PATH = ".agents/skills/skillopt-target/SKILL.md"
 TASK_PATH = "task.md"
@@ -107,8 +107,8 @@ def collect(root: Path, patterns: Sequence[str], secrets: Sequence[str]) -> Coll
 
 
 def _encoded(content: bytes, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        content = content.replace(secret.encode(), MASK.encode())
+    for form in secret_forms(secrets):
+        content = content.replace(form.encode(), MASK.encode())
     return base64.b64encode(content).decode()
 
 

@@ -3,15 +3,12 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import msgspec
 
 from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
 from skillopt.models.incoming import believable, clean, count_of, member, objects_of, text_of, whole_of
 from skillopt.records import Usage
-from skillopt.redact import mask_secrets
 
 Say = Callable[[str], str]
 """Makes a text fit for messages: short, without secrets."""
@@ -107,15 +104,6 @@ def read_reply(content: bytes, say: Say) -> Reply:
         usage=_usage(body.get("usage")),
         model=clean(text_of(body, "model")),
     )
-
-
-def masked(reply: Reply, secrets: Sequence[str]) -> Reply:
-    """Return the reply without the key, which some gateways repeat even in an answer."""
-    calls = tuple(
-        msgspec.structs.replace(call, arguments=mask_secrets(call.arguments, secrets))
-        for call in reply.tool_calls
-    )
-    return msgspec.structs.replace(reply, text=mask_secrets(reply.text, secrets), tool_calls=calls)
 
 
 def status_error(status: int, headers: Mapping[str, str], content: bytes, say: Say) -> CallError:

@@ -14,6 +14,7 @@ from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
 from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
 log = logging.getLogger(__name__)
@@ -251,7 +252,7 @@ class ChatEndpoint:
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
         if response.status != 200:
             raise _chat.status_error(response.status, response.headers, response.content, self._say)
-        return _chat.masked(_chat.read_reply(response.content, self._say), self._secrets)
+        return masked(_chat.read_reply(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""

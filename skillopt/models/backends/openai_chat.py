@@ -18,6 +18,7 @@ from skillopt.models.backends._openai_access import (
     responses_only,
 )
 from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class OpenAIChat:
         if response.status_code != 200:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
-        return _chat.masked(read(response.content, self._say), self._secrets)
+        return masked(read(response.content, self._say), self._secrets)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the JSON body of a call."""
