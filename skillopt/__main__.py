@@ -156,7 +156,9 @@ class FailureNote:
     def leave(self, code: ExitCode, message: str) -> int:
         """Write the note and return the exit code."""
         if self._path:
-            note = {"command": self._command, "exit_code": int(code), "message": message}
+            from skillopt.tools.terminal import plain
+
+            note = {"command": self._command, "exit_code": int(code), "message": plain(message)}
             try:
                 write_json(self._path, note)
             except WriteError as error:  # a full disk: the message has been printed already
@@ -181,14 +183,27 @@ def _help(arguments: Sequence[str]) -> int:
     return int(ExitCode.BAD_CONFIG)
 
 
+class PlainFormatter(logging.Formatter):
+    """Shows control characters in what models, providers and files say, instead of sending them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text for a terminal."""
+        text = super().format(record)
+        if text.isprintable():
+            return text
+        from skillopt.tools.terminal import plain
+
+        return plain(text)
+
+
 def _set_up_logging(path: Path | None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     handlers[0].setLevel(logging.INFO)
-    handlers[0].setFormatter(logging.Formatter("%(message)s"))
+    handlers[0].setFormatter(PlainFormatter("%(message)s"))
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         full = logging.FileHandler(path, mode="w", encoding="utf-8")
-        full.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        full.setFormatter(PlainFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         handlers.append(full)
     logging.raiseExceptions = False  # a full disk is told once, by what cannot write its result
     logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)

@@ -102,6 +102,7 @@ def _forms(secret: str) -> Iterator[str]:
 def one_line(text: str, limit: int, secrets: Sequence[str] = ()) -> str:
     """Return redacted text for a message: on one line, at most `limit` characters and `...`.
 
+    Control characters are replaced by a visible mark: the text may be anybody's, and goes to a terminal.
     Redacts before it shortens: half a key is not seen as one. Only of a very long text, of which the
     start is looked at, the word at which it is cut is left out.
     """
@@ -112,4 +113,6 @@ def one_line(text: str, limit: int, secrets: Sequence[str] = ()) -> str:
         text = text[: max(text.rfind(end) for end in " \n") + 1] or text
     text = " ".join(redact(text).split())
     text = text.encode("utf-8", "replace").decode("utf-8")
+    if not text.isprintable():  # such as what moves a cursor, or names a window
+        text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return text if len(text) <= limit and not cut else f"{text[:limit]}..."

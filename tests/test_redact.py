@@ -145,3 +145,10 @@ def test_a_secret_at_the_end_of_what_is_looked_at_is_not_cut_in_two(place):
     assert shown.endswith("...")
     assert "sk-" not in shown
     assert "own" not in shown
+
+
+def test_a_message_holds_no_control_characters():
+    said = "\x1b]0;owned\x07\x1b[2Jred\r\nnext \u202etxt \x9b1m \u2028 é 中 😀"
+    shown = one_line(said, 200)
+    mark = "\N{REPLACEMENT CHARACTER}"
+    assert shown == f"{mark}]0;owned{mark}{mark}[2Jred next {mark}txt {mark}1m é 中 😀"
