@@ -13,6 +13,11 @@ from skillopt.records import Usage
 
 T = TypeVar("T")
 
+MOST_TEXT = 1_000_000
+"""Characters of a usable answer: what is longer costs time wherever it is read, and is no edit of a skill."""
+_START = 1000
+"""Characters of a longer one that the model is shown when it is asked again."""
+
 _OPEN, _CLOSE, _FENCE = "<think>", "</think>", "```"
 _BRACE = re.compile(r'\{(?=\s*["}])|(?P<prose>\{)|\}')
 
@@ -69,6 +74,10 @@ async def ask_json(
 def _read(reply: Reply, shape: type[T], check: Callable[[T], str] | None) -> T:
     if reply.finish_reason == "length":
         raise UnusableReply("the answer was cut off at the limit of its length: answer more briefly")
+    if len(reply.text) > MOST_TEXT:
+        raise UnusableReply(
+            f"the answer is far too long: expected at most {MOST_TEXT} characters, found {len(reply.text)}"
+        )
     if reply.finish_reason == "content_filter":
         raise UnusableReply("the answer was stopped by the provider's content filter")
     found = parse_json_object(reply.text)
@@ -87,7 +96,8 @@ def _again(request: Request, reply: Reply, problem: str, sample: int) -> Request
 
     The sample number makes this another call even if the model answers the same again.
     """
-    said = Message(role="assistant", content=reply.text or "(no text)")
+    text = reply.text if len(reply.text) <= MOST_TEXT else f"{reply.text[:_START]} ..."
+    said = Message(role="assistant", content=text or "(no text)")
     asked = Message(
         role="user",
         content=f"This answer cannot be used: {problem}. Answer again, with the complete JSON object only.",

@@ -21,6 +21,8 @@ from skillopt.skill.markers import clean_lines, has_marker, line_end
 Outcome = tuple[str, EditStatus]
 Span = tuple[int, int]
 
+_LONE_RETURN = re.compile(r"\r(?=\r?\n|\Z)(?!\n)")
+
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[EditReport, ...]]:
     """Apply edits in order, each to the document as the earlier ones left it.
@@ -95,9 +97,26 @@ def _delete(body: str, span: Span, core: Span) -> str:
 
 
 def _find(text: str, target: str) -> Span | None:
-    pattern = r"\r?\n".join(re.escape(part) for part in re.split(r"\r?\n", target))
-    found = re.search(pattern, text)
-    return found.span() if found else None
+    """Return where a target stands first; each of its line ends matches both forms."""
+    if _LONE_RETURN.search(target):  # its carriage return may belong to a line end of the text
+        pattern = r"\r?\n".join(re.escape(part) for part in re.split(r"\r?\n", target))
+        found = re.search(pattern, text)
+        return found.span() if found else None
+    pieces = text.split("\r\n")
+    wanted = target.replace("\r\n", "\n")
+    start = "\n".join(pieces).find(wanted)
+    return None if start < 0 else (_place(pieces, start), _place(pieces, start + len(wanted)))
+
+
+def _place(pieces: list[str], at: int) -> int:
+    """Return the place in the text that `at` is in its pieces when one character stands between them."""
+    end, place = -1, at
+    for piece in pieces[:-1]:
+        end += len(piece) + 1
+        if end >= at:
+            break
+        place += 1
+    return place
 
 
 def _core(body: str, span: Span) -> Span:

@@ -9,6 +9,9 @@ Edge = Literal["start", "end"]
 
 KINDS: tuple[Kind, ...] = ("slow_update", "appendix")
 _MARKER = re.compile(r"<!--[^\S\n]*(SLOW_UPDATE|APPENDIX)_(START|END)[^\S\n]*-->", re.IGNORECASE)
+_OPEN, _CLOSE = list("<!--"), list("-->")
+_NAME = re.compile(r"(?:SLOW_UPDATE|APPENDIX)_(?:START|END)", re.IGNORECASE)
+_NAME_LENGTHS = sorted({len(f"{kind}_{edge}") for kind in KINDS for edge in ("start", "end")})
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -29,20 +32,49 @@ def has_marker(text: str) -> bool:
 
 
 def without_markers(line: str) -> str:
-    """Remove markers until none is left: taking one out may put another together."""
-    while has_marker(line):
-        line = _MARKER.sub("", line)
-    return line
+    """Remove markers until none is left: taking one out may put another together.
+
+    One pass: no two markers can overlap, so each is taken out as soon as its last character is there.
+    """
+    if not has_marker(line):
+        return line
+    kept: list[str] = []
+    for char in line:
+        kept.append(char)
+        if char == ">" and (start := _last_marker(kept)) is not None:
+            del kept[start:]
+    return "".join(kept)
+
+
+def _last_marker(kept: list[str]) -> int | None:
+    """Return where the marker starts that `kept` ends with."""
+    if kept[-3:] != _CLOSE:
+        return None
+    stop = _before_blanks(kept, len(kept) - len(_CLOSE))
+    for length in _NAME_LENGTHS:
+        start = stop - length
+        if start >= 0 and _NAME.fullmatch("".join(kept[start:stop])):
+            start = _before_blanks(kept, start)
+            opened = start - len(_OPEN)
+            return opened if opened >= 0 and kept[opened:start] == _OPEN else None
+    return None
+
+
+def _before_blanks(kept: list[str], at: int) -> int:
+    while at and kept[at - 1] != "\n" and kept[at - 1].isspace():
+        at -= 1
+    return at
 
 
 def without_blocks(text: str) -> str:
     """Remove whole regions, from a start marker to the next marker when that is its end."""
-    found = list(_MARKER.finditer(text))
-    for first, last in reversed(list(pairwise(found))):
+    kept, at = [], 0
+    for first, last in pairwise(_MARKER.finditer(text)):
         kinds = first[1].upper(), last[1].upper()
         if kinds[0] == kinds[1] and (first[2].upper(), last[2].upper()) == ("START", "END"):
-            text = text[: first.start()] + text[last.end() :]
-    return text
+            kept.append(text[at : first.start()])
+            at = last.end()
+    return "".join((*kept, text[at:]))
 
 
 def lines_of(text: str) -> list[str]:
@@ -66,8 +98,5 @@ def clean_lines(content: str) -> list[str]:
         cleaned = without_markers(line)
         if cleaned == line or cleaned.strip():
             lines.append(cleaned)
-    while lines and not lines[0].strip():
-        del lines[0]
-    while lines and not lines[-1].strip():
-        del lines[-1]
-    return lines
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else []

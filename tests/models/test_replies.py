@@ -7,7 +7,7 @@ from endpoint import Answer
 
 from skillopt.errors import ProviderDead
 from skillopt.models.base import CallError
-from skillopt.models.replies import UnusableReply, ask_json, parse_json_object
+from skillopt.models.replies import MOST_TEXT, UnusableReply, ask_json, parse_json_object
 
 
 class Verdict(msgspec.Struct):
@@ -128,6 +128,19 @@ def test_unusable_answers_are_asked_again_a_bounded_number_of_times(tmp_path, re
     for found in answer.problems:
         with pytest.raises(UnusableReply, match=problem):
             raise UnusableReply(found)
+
+
+def test_an_answer_that_is_far_too_long_is_asked_again_and_not_repeated_to_the_model(tmp_path):
+    long = '{"score": 3, "mood": "%s"}' % ("x" * MOST_TEXT)
+    answer, endpoint = ask_verdict(tmp_path, answers(Answer(text=long), Answer(text='{"score": 4}')))
+    assert answer.value == Verdict(score=4)
+    assert answer.problems == (
+        f"the answer is far too long: expected at most 1000000 characters, found {len(long)}",
+    )
+    assert endpoint.calls[1].body["messages"][1]["content"] == f"{long[:1000]} ..."
+    fits = '{"score": 3, "mood": "%s"}' % ("x" * (MOST_TEXT - 24))
+    assert len(fits) == MOST_TEXT
+    assert ask_verdict(tmp_path / "other", answers(Answer(text=fits)))[0].value == Verdict(score=3)
 
 
 def test_a_check_refuses_a_value(tmp_path):

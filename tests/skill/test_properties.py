@@ -1,6 +1,9 @@
 """What holds for any edits on any document."""
 
-from hypothesis import given
+import re
+
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skillopt.records import Edit
@@ -13,7 +16,8 @@ from skillopt.skill import (
     with_appendix,
     with_slow_update,
 )
-from skillopt.skill.markers import has_marker, lines_of
+from skillopt.skill.edits import _find
+from skillopt.skill.markers import _MARKER, clean_lines, has_marker, lines_of, without_blocks, without_markers
 
 PIECES = [
     "<!--",
@@ -150,3 +154,54 @@ def test_a_new_body_cannot_reach_the_regions(document, new_body):
 @given(bodies)
 def test_an_empty_region_is_invisible(body):
     assert visible(with_slow_update(body, "")) == visible(body)
+
+
+PARTS = [
+    *PIECES,
+    "<!--\u00a0",
+    "<",
+    "!--",
+    "--",
+    ">",
+    "\u017fLOW_UPDATE_\u017fTART",
+    "_",
+    "<!-- APPEND\u0131X_END\t-->",
+]
+lines = st.lists(st.sampled_from(PARTS), max_size=12).map("".join)
+
+
+@given(lines)
+@example("<!-- APPENDIX_<!-- APPENDIX_END -->END -->")
+@example("<!-<!-- APPENDIX_END -->- SLOW_UPDATE_END --<!-- APPENDIX_END -->>")
+def test_markers_are_removed_until_none_is_left(line):
+    expected = line
+    while has_marker(expected):
+        expected = _MARKER.sub("", expected)
+    assert without_markers(line) == expected
+
+
+ends = st.lists(st.sampled_from(["a", "b", "\r", "\n", "\r\n", "\r\r\n"]), max_size=10).map("".join)
+
+
+@given(ends, ends)
+def test_a_target_is_found_where_its_lines_stand_first(text, target):
+    pattern = r"\r?\n".join(re.escape(part) for part in re.split(r"\r?\n", target))
+    found = re.search(pattern, text)
+    assert _find(text, target) == (found.span() if found else None)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<!-- SLOW_" * 20_000 + "<!-- APPENDIX_END -->" + "UPDATE_END -->" * 20_000,
+        "<!-- APPENDIX_START --><!-- APPENDIX_END -->" * 20_000,
+        "<!--" + " " * 400_000 + "-->" * 1000,
+        "\n" * 400_000 + "x",
+    ],
+    ids=["nested", "many", "blanks", "lines"],
+)
+def test_text_of_any_kind_takes_no_long_time(content):
+    assert clean_lines(content) in ([], ["x"], [content])
+    assert without_blocks(content) in ("", content)
+    target = content.replace("\n", "a\n")
+    assert apply_edits("a\n" * 100_000, [Edit(op="delete", target=target)])[0] == "a\n" * 100_000
