@@ -7,17 +7,24 @@ fraction of the time of a whole HTTP client. Where a proxy is set, httpx2 does t
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from skillopt.errors import ConfigError
 from skillopt.models.base import CallError
+from skillopt.redact import one_line
 
 if TYPE_CHECKING:
+    import httpx2
+
     from skillopt.models.backends._connection import Connection, Response
 
 
 _UNPACKED = {"Accept-Encoding": "identity"}
 """Replies are small: nothing is gained by packing them, and nothing unpacked can grow without limit."""
+
+
+_PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 class Poster(Protocol):
@@ -109,7 +116,7 @@ class Proxied:
         self._httpx = httpx2
         self._url = url
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-        self._http = httpx2.AsyncClient(headers={**_UNPACKED, **headers}, timeout=None, limits=limits)
+        self._http = open_client(headers={**_UNPACKED, **headers}, timeout=None, limits=limits)
 
     async def post(self, content: bytes) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
@@ -119,8 +126,9 @@ class Proxied:
             async with self._http.stream("POST", self._url, content=content) as response:
                 body = await _bounded(response.aiter_bytes())
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
+            said = one_line(str(error), 200)
             raise CallError(
-                f"no connection through the proxy, or it broke: {type(error).__name__}: {error}",
+                f"no connection through the proxy, or it broke: {type(error).__name__}: {said}",
                 transient=True,
                 code="connection",
             ) from error
@@ -129,6 +137,46 @@ class Proxied:
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
+
+
+def open_client(**options: Any) -> "httpx2.AsyncClient":
+    """Return httpx2's pool of connections, through the proxy that the environment names.
+
+    Raises ConfigError for a proxy that cannot be; the message holds nothing of it, as there may be a
+    password in it.
+    """
+    from urllib.request import getproxies
+
+    import httpx2
+
+    if options.get("trust_env", True):
+        for scheme, address in getproxies().items():
+            if scheme in ("http", "https", "all") and not _is_proxy(address):
+                raise ConfigError(
+                    f"the environment variable {scheme.upper()}_PROXY: expected the address of a proxy "
+                    "such as http://host:8080, found something else"
+                )
+    try:
+        return httpx2.AsyncClient(**options)
+    except ImportError as error:
+        raise ConfigError(
+            "the environment names a SOCKS proxy: expected the package socksio, found none. Install it, or "
+            "set HTTP_PROXY, HTTPS_PROXY or ALL_PROXY to an http:// proxy."
+        ) from error
+    except (ValueError, httpx2.InvalidURL):
+        raise ConfigError(
+            "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY: expected addresses of proxies and hosts, found "
+            "one that cannot be read"
+        ) from None
+
+
+def _is_proxy(address: str) -> bool:
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        usable = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    return usable and parts.scheme in _PROXY_SCHEMES and bool(parts.hostname)
 
 
 async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from skillopt.models.backends import _azure, _chat, _endpoint, _responses
+from skillopt.models.backends._http import open_client
 from skillopt.models.backends._openai_access import (
     AZURE_KEYS,
     MODES,
@@ -123,7 +124,7 @@ def _http_client(url: str) -> "httpx2.AsyncClient":
     """Return a pool of connections without limits: the client above counts calls and seconds."""
     import httpx2
 
-    return httpx2.AsyncClient(
+    return open_client(
         timeout=httpx2.Timeout(None, connect=30.0),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
         trust_env=not _endpoint.is_local(url),

@@ -1,15 +1,20 @@
 import asyncio
+import os
 import shutil
 import ssl
 import subprocess
+import sys
+import traceback
 
 import pytest
 from clients import KEY
 from endpoint import Answer, Endpoint
 
+from skillopt.errors import ConfigError
 from skillopt.models.backends import _connection
 from skillopt.models.backends._http import Direct, Proxied, open_poster
-from skillopt.models.base import CallError
+from skillopt.models.base import CallError, RoleModel
+from skillopt.models.registry import backend_spec
 
 BODY = b'{"model": "m", "messages": []}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -405,3 +410,44 @@ def test_an_unknown_certificate_is_refused_for_good(certificate):
     with pytest.raises(CallError, match=r"certificate of 127\.0\.0\.1 is not trusted") as caught:
         post(Answer(), tls=served(certificate))
     assert (caught.value.code, caught.value.transient) == ("tls", False)
+
+
+BAD_PROXIES = [
+    "http://me:hidden-pw@127.0.0.1:999999",
+    "socks9://me:hidden-pw@h:1",
+    "ftp://me:hidden-pw@h:1",
+    "http://me:hidden-pw@h:abc",
+    "http://me:hidden-pw@",
+    "http://me:hidden-pw@[::1",
+    "http://me:hidden-pw@\x7f:80",
+    "127.0.0.1:0",
+]
+
+
+def opens(backend):
+    spec = backend_spec(backend)
+    where = {"openai_chat": {"endpoint": "http://8.8.8.8/v1", "auth_mode": "openai"}}
+    settings = where.get(backend, {"base_url": "http://8.8.8.8/v1"})
+    role = RoleModel(role="target", backend=backend, model="m", settings=settings)
+    env = {name.format(ROLE="TARGET"): KEY for name in spec.secrets}
+    return spec.open(role, {**env, "HTTP_PROXY": os.environ["HTTP_PROXY"]})
+
+
+@pytest.mark.parametrize("backend", ["openai_compatible", "openai_chat"])
+@pytest.mark.parametrize("address", BAD_PROXIES)
+def test_a_proxy_that_cannot_be_is_refused_without_its_password(backend, address, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", address)
+    with pytest.raises(ConfigError, match=r"HTTP_PROXY.*: expected") as caught:
+        opens(backend)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "hidden-pw" not in str(caught.value)
+    assert "hidden-pw" not in shown
+
+
+@pytest.mark.parametrize("backend", ["openai_compatible", "openai_chat"])
+def test_a_socks_proxy_needs_its_package(backend, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "socks5://me:hidden-pw@h:1")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with pytest.raises(ConfigError, match="socksio") as caught:
+        opens(backend)
+    assert "hidden-pw" not in str(caught.value)
