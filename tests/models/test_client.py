@@ -571,6 +571,7 @@ def test_a_disk_that_is_full_stops_the_buying(tmp_path):
         assert len(endpoint.calls) <= 2, err
         assert len(said) == 50
         assert all(line.startswith("StoreError call store: cannot keep a reply") for line in said)
+        assert all("repeats this call and, at most, those that were on their way" in line for line in said)
         assert not list(tmp_path.glob("replies/*/*"))  # and nothing half written
 
     asyncio.run(main())
