@@ -136,8 +136,8 @@ class Store:
         except OSError as error:
             raise StoreError(
                 f"call store: cannot keep a reply that was paid for in {path.parent}: {error}. No further "
-                "call is made. Make room there, then run the same command again: it repeats this call and, at "
-                "most, those that were on their way with it."
+                "call is made. Make room there, then run the same command again: it repeats this call and, "
+                "at most, those that were on their way with it."
             ) from error
         finally:
             with contextlib.suppress(OSError):
