@@ -97,3 +97,10 @@ def test_redacting_twice_changes_nothing():
 )
 def test_long_texts_of_any_kind_take_no_long_time(piece):
     assert redact(piece * (400_000 // len(piece)))
+
+
+def test_a_login_without_a_password_is_masked():
+    assert (
+        redact("at http://CANARY@host/v1 and http://host/a@b")
+        == "at http://[redacted]@host/v1 and http://host/a@b"
+    )

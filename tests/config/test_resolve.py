@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.config.keys import installed
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
@@ -479,6 +480,76 @@ def test_a_login_in_an_address_is_refused_and_never_shown(resolve):
     found = message(resolve, text)
     assert "expected an address without a login" in found
     assert "sk-canary" not in found
+
+
+ADDRESSES = [
+    "http://host/v1?api_key=CANARY",
+    "http://host/v1#CANARY",
+    "http://CANARY@host/v1",
+    "http://me:CANARY@host/v1",
+    "me:CANARY@host/v1",
+    "https://me:8080/CANARY@host",
+    "http://host/v1\r\nX-Key: CANARY",
+    "http://host:CANARY/v1",
+    "CANARY",
+    "ftp://host/CANARY",
+    "http:///CANARY",
+    "http://host/sk-CANARY0123456789abcdef/v1",
+]
+ACCOUNT = "https://gateway.example/accounts/0123456789abcdef0123456789abcdef/v1"
+VARIABLES = [
+    "sk-CANARY",
+    "sk_live_CANARY0123456789",
+    "CANARY KEY",
+    "9CANARY",
+    "CANARY0123456789abcdefghij",
+    "$CANARY",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*(("base_url", value) for value in ADDRESSES), *(("api_key_env", value) for value in VARIABLES)],
+)
+def test_addresses_and_names_of_variables_are_checked_and_never_shown(resolve, name, value):
+    key = f"openai_compatible_{name}"
+    for setting in (key, f"target_{key}", f"compat_{name}"):
+        for arguments in (
+            (f"model: {{backend: compat, {setting}: {json.dumps(value)}}}",),
+            ("model: {backend: compat}", f"model.{setting}={value}"),
+            (f"model: {{{setting}: {json.dumps(value)}}}",),
+        ):
+            text = message(resolve, *arguments)
+            assert name in text
+            assert "CANARY" not in text
+    for variable in (key.upper(), f"TARGET_{key.upper()}"):
+        text = message(resolve, "model: {backend: compat}", env={variable: value})
+        assert text.startswith(f"environment variable {variable}: ")
+        assert "CANARY" not in text
+
+
+def test_good_addresses_and_variables_pass(resolve):
+    for url in (
+        "http://localhost:8000",
+        "https://a-b.example/v1/",
+        "http://[::1]:1/v1",
+        "http://10.0.0.1/x",
+        ACCOUNT,
+    ):
+        text = f"model: {{backend: compat, compat_base_url: '{url}', compat_api_key_env: MY_KEY_2}}"
+        settings = resolve(text).roles["target"].settings
+        assert (settings["base_url"], settings["api_key_env"]) == (url, "MY_KEY_2")
+
+
+def test_every_address_and_name_of_a_variable_of_a_backend_is_declared_as_one():
+    found = {}
+    for name, load in installed().backends.items():
+        for setting in load().settings:
+            if setting.name.endswith(("url", "endpoint", "api_key_env")) or setting.form != "text":
+                found[f"{name}.{setting.name}"] = setting.form
+    assert {name for name, form in found.items() if form == "text"} == set()
+    assert found["openai_chat.endpoint"] == found["qwen_chat.base_url"] == "address"
+    assert found["minimax_chat.api_key_env"] == "variable"
 
 
 # the file
