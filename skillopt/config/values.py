@@ -7,9 +7,13 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 import msgspec.inspect as mi
 
+from skillopt.redact import redact
+
 INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _SHOWN = 60
+_READ = 1000
+"""Characters of a value that are looked at to show _SHOWN of them, keys masked."""
 
 
 def parse_text(text: str, kind: Any) -> Any:
@@ -67,7 +71,12 @@ def found(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict):
         return "a group of keys"
-    shown = json.dumps(value, ensure_ascii=False, default=str)
+    shown = ""
+    for chunk in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        shown += chunk  # not the whole: aliases of YAML can repeat a list without end
+        if len(shown) > _READ:
+            break
+    shown = redact(shown)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 

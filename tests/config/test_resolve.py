@@ -11,6 +11,7 @@ from skillopt.config.keys import installed
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
+from skillopt.config.values import found as shown_value
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import canonical, write_json
 
@@ -114,6 +115,61 @@ def test_missing_run_file(tmp_path, monkeypatch, catalog):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"config/none\.yaml: expected a configuration file, found none"):
         load_run(Path("config/none.yaml"), [], {}, catalog)
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+MERGES = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("env:\n  ? [a, b]\n  : 1\n", "config/run.yaml, line 2, column 5: expected YAML, found: a list"),
+        ("env:\n  ? {a: b}\n  : 1\n", "config/run.yaml, line 2, column 5: expected YAML, found: a list"),
+        ('env:\n  limit: !!int "x"', "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ('env:\n  limit: !!int ""', "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!float x", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!bool x", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!timestamp 2020-99-99", "config/run.yaml, line 2, column 10: expected YAML, fou"),
+        ("env: !!python/name:os.system {}", "config/run.yaml, line 1, column 6: expected YAML, found: a tag"),
+        ("env:\n  limit: ! 1", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: " + "9" * 5000, "config/run.yaml, line 2, column 10: expected YAML, found: a whole"),
+        ("env:\n  limit: -" + "9" * 31, "config/run.yaml, line 2, column 10: expected YAML, found: a whole"),
+        ("env:\n  limit: " + "[" * 3000, "config/run.yaml, line 2, column "),
+        ("env:\n  limit: " + "[" * 900 + "]" * 900, "config/run.yaml, line 2, column "),
+        ("evaluation:\n  leading_words: &a [*a]", "config/run.yaml, line 2, column 18: expected YAML, fou"),
+        ("evaluation: &a\n  <<: *a", "config/run.yaml, line 1, column 13: expected YAML, found: an alias"),
+        (BOMB, "config/run.yaml, line 6, column 5: expected YAML, found: more than 100000 values"),
+        (MERGES, "config/run.yaml, line "),
+        ("train: *none", "config/run.yaml, line 1, column 8: expected YAML, found: found undefined alias"),
+        ("train: {seed: \x01}", "config/run.yaml: expected YAML, found characters"),
+        (
+            '_base_: "a\\0b"',
+            "'config/a\\x00b' (named by _base_ in config/run.yaml): expected a configuration",
+        ),
+        (f"_base_: {'a' * 5000}", "'config/aaaaaaaaaaaa"),
+    ],
+)
+def test_yaml_that_cannot_be_meant_is_refused_with_its_place(resolve, text, start):
+    found = message(resolve, text)
+    assert found.startswith(start)
+    assert len(found) < 500
+
+
+def test_aliases_and_merges_as_people_write_them_are_read(resolve):
+    settings = resolve("train: {seed: &s 3, batch_size: *s}\nenv: {<<: {limit: 2}, limit: 4}").settings
+    assert (settings.train.seed, settings.train.batch_size, settings.env.limit) == (3, 3, 4)
+
+
+def test_a_value_is_shown_short_whatever_it_holds(resolve):
+    line = ["x"]
+    for _ in range(30):
+        line = [line] * 9
+    assert len(shown_value(line)) == 63
+    assert shown_value({"a": line}) == "a group of keys"
+    assert "CANARY" not in shown_value("sk-CANARY0123456789abcdef0123456789abcdef0123456789")
 
 
 def test_broken_yaml_does_not_show_the_line(resolve):
