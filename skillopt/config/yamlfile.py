@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from skillopt.config.values import FLOAT, INT
+from skillopt.config.values import FLOAT, INT, MOST_DIGITS
 from skillopt.errors import ConfigError
 from skillopt.files import read_text
 
@@ -52,10 +52,6 @@ def _without_content(problem: str | None) -> str:
     return re.sub(r"'(?!<)[^']{3,}'", "...", problem or "a mistake")
 
 
-_MOST_DIGITS = 30
-"""Digits of a whole number in a file; what a setting may be is far below."""
-
-
 @cache
 def _loader() -> Any:
     """Return a safe loader with the scalars of YAML 1.2: no base 60, no octal, no dates."""
@@ -82,8 +78,8 @@ def _loader() -> Any:
             return super().construct_document(node)
 
         def construct_yaml_int(self, node: Any) -> int:
-            if len(node.value) > _MOST_DIGITS:
-                raise _mistake(f"a whole number of more than {_MOST_DIGITS} digits", node)
+            if len(node.value) > MOST_DIGITS:
+                raise _mistake(f"a whole number of more than {MOST_DIGITS} digits", node)
             return int(node.value)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:

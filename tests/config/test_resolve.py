@@ -283,6 +283,33 @@ def test_refused_values_in_files(resolve, text, expected):
     assert "config/run.yaml" in found
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("calls.timeout", "1e999"),
+        ("budget.max_cost", "1e999"),
+        ("budget.max_cost", "-1e999"),
+        ("env.exec_timeout", "9" * 400 + ".0"),
+        ("env.exec_timeout", "9" * 29),
+        ("train.seed", "9" * 29),
+        ("train.seed", "1e999"),
+        ("model.openai_compatible_timeout", "1e999"),
+    ],
+)
+def test_numbers_that_json_does_not_hold_are_refused(resolve, key, value):
+    section, _, name = key.partition(".")
+    for arguments in ((f"{section}: {{{name}: {value}}}",), ("", f"{key}={value}")):
+        found = message(resolve, *arguments)
+        assert f"{key}: expected a" in found
+        assert "number" in found
+    assert len(message(resolve, "", f"{key}={'9' * 5000}")) < 300
+
+
+def test_an_infinite_number_of_the_environment_is_refused(resolve):
+    found = message(resolve, "model: {backend: compat}", env={"TARGET_OPENAI_COMPATIBLE_TIMEOUT": "1e999"})
+    assert "too large or no number" in found
+
+
 def test_ratio_is_text_whatever_yaml_thinks(resolve):
     assert resolve("env: {split_ratio: 2:1:7}").settings.env.split_ratio == "2:1:7"
     assert resolve("env: {split_ratio: 1:20:30}").settings.env.split_ratio == "1:20:30"
