@@ -305,6 +305,17 @@ def test_numbers_that_json_does_not_hold_are_refused(resolve, key, value):
     assert len(message(resolve, "", f"{key}={'9' * 5000}")) < 300
 
 
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("train.num_epochs=100", "expected a whole number (1 or more, 99 or less), found 100"),
+        ("train.accumulation=1001", "expected a whole number (1 or more, 1000 or less), found 1001"),
+    ],
+)
+def test_upper_bounds(resolve, override, words):
+    assert words in message(resolve, "", override)
+
+
 def test_an_infinite_number_of_the_environment_is_refused(resolve):
     found = message(resolve, "model: {backend: compat}", env={"TARGET_OPENAI_COMPATIBLE_TIMEOUT": "1e999"})
     assert "too large or no number" in found
