@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from skillopt.config.settings import MOST_BATCHES, MOST_EPOCHS
 from skillopt.decisions.schedule import Scheduler, edit_budget
 from skillopt.errors import ConfigError
 from skillopt.records import Batch, EpochPlan, Plan, SplitInfo, StepPlan
@@ -11,6 +12,10 @@ EPOCH_STRIDE = 1000
 """Distance between the seeds of two epochs' batches."""
 COMPARISON_STRIDE = 2000
 """Distance between the seeds of two epochs' samples for the longitudinal comparison."""
+
+
+MOST_STEPS = 9999
+"""Steps of a run: their folders and skills have numbers of four digits."""
 
 
 def make_plan(
@@ -34,11 +39,17 @@ def make_plan(
     """
     _check(len(train_ids), train_size, num_epochs, batch_size, accumulation)
     per_epoch = steps_per_epoch(len(train_ids), batch_size, accumulation)
+    total = num_epochs * per_epoch
+    if total > MOST_STEPS:
+        raise ConfigError(
+            f"train.num_epochs: expected at most {MOST_STEPS} steps in all, found {num_epochs} epochs of "
+            f"{per_epoch} steps ({len(train_ids)} train items). Lower it, or raise train.batch_size or "
+            "train.accumulation."
+        )
     epochs = [
         _plan_epoch(epoch, per_epoch, train_ids, seed, slow_update_samples)
         for epoch in range(1, num_epochs + 1)
     ]
-    total = num_epochs * per_epoch
     steps: list[StepPlan] = []
     for epoch in epochs:
         batches = epoch_batches(train_ids, seed, epoch.epoch, batch_size, per_epoch * accumulation)
@@ -102,7 +113,13 @@ def _check(found: int, train_size: int, num_epochs: int, batch_size: int, accumu
             f"train.train_size: expected the size of the train split ({found}, after env.limit) or 0, "
             f"found {train_size}. Set it to 0 to take the split as it is."
         )
-    counts = {"num_epochs": num_epochs, "batch_size": batch_size, "accumulation": accumulation}
-    for name, value in counts.items():
+    counts = {
+        "num_epochs": (num_epochs, MOST_EPOCHS),
+        "batch_size": (batch_size, None),
+        "accumulation": (accumulation, MOST_BATCHES),
+    }
+    for name, (value, most) in counts.items():
         if value < 1:
             raise ConfigError(f"train.{name}: expected at least 1, found {value}")
+        if most is not None and value > most:
+            raise ConfigError(f"train.{name}: expected at most {most}, found {value}")

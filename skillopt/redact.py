@@ -50,7 +50,7 @@ _QUOTED = re.compile(rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})["']?\s*[:=]\s*)(["'])
 _ASSIGNED = re.compile(rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})=)([^\s"'&,;}})\]]{{4,}})""")
 _LISTED = re.compile(rf"""(?i)((?:{_NAME})["']?:[ \t]*)(?=[^\s"',;]{{0,99}}\d)([^\s"',;}})\]\[]{{8,}})""")
 
-_IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
@@ -62,6 +62,11 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
     text = _QUOTED.sub(rf"\1\2{MASK}\2", text)
     text = _ASSIGNED.sub(rf"\1{MASK}", text)
     return _LISTED.sub(rf"\1{MASK}", text)
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether text has something in it that has the shape of a key of a known provider."""
+    return _TOKENS.search(text) is not None
 
 
 def mask_secrets(text: str, secrets: Sequence[str]) -> str:

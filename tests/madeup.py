@@ -247,13 +247,14 @@ class MadeUp:
     def summary(self) -> dict[str, Any]:
         """Return what `skillopt status` and the report read of summary.json."""
         roles = self.resolved.roles.items()
+        skill = {"sha256": sha256(INITIAL), "chars": len(INITIAL), "selection": None, "test": None}
         return {
             "run": self.plan.run,
             "outcome": "improved",
             "simulated": [],
             "models": {role: f"{model.backend}/{model.model}" for role, model in roles},
             "metric": "hard",
-            "skills": {},
+            "skills": {name: {**skill, "origin": ""} for name in ("initial", "best", "last")},
             "epochs": [],
             "usage": {},
             "splits": {name: split.sha256 for name, split in self.plan.splits.items()},

@@ -115,12 +115,12 @@ def test_an_added_epoch_leaves_the_earlier_ones_alone():
 
 
 def test_a_thousand_steps_of_forty():
-    found = plan([str(n) for n in range(400)], num_epochs=100, batch_size=40)
+    found = plan([str(n) for n in range(800)], num_epochs=50, batch_size=40)
     assert len(found.steps) == 1000
     assert (found.steps[-1].step, found.steps[-1].epoch, found.steps[-1].batches[0].seed) == (
         1000,
-        100,
-        100052,
+        50,
+        50062,
     )
 
 
@@ -146,3 +146,23 @@ def test_counts_below_one_are_refused(name):
 def test_no_items_no_plan():
     with pytest.raises(ConfigError, match="no items"):
         plan([])
+
+
+@pytest.mark.parametrize(
+    ("items", "changes", "words"),
+    [
+        (10, {"num_epochs": 100}, "train.num_epochs: expected at most 99, found 100"),
+        (10, {"num_epochs": 2_000_000}, "train.num_epochs: expected at most 99"),
+        (10, {"accumulation": 10**9}, "train.accumulation: expected at most 1000, found 1000000000"),
+        (102, {"num_epochs": 99, "batch_size": 1}, "at most 9999 steps in all, found 99 epochs of 102 steps"),
+        (10_000, {"num_epochs": 1, "batch_size": 1}, "at most 9999 steps in all, found 1 epochs of 10000"),
+    ],
+)
+def test_more_than_the_names_of_folders_hold_is_refused(items, changes, words):
+    with pytest.raises(ConfigError, match=words):
+        plan([str(n) for n in range(items)], **changes)
+
+
+def test_the_most_steps_that_can_be_planned():
+    found = plan([str(n) for n in range(101)], num_epochs=99, batch_size=1)
+    assert (found.steps[-1].step, found.epochs[-1].epoch) == (9999, 99)

@@ -152,3 +152,10 @@ def test_a_message_holds_no_control_characters():
     shown = one_line(said, 200)
     mark = "\N{REPLACEMENT CHARACTER}"
     assert shown == f"{mark}]0;owned{mark}{mark}[2Jred next {mark}txt {mark}1m é 中 😀"
+
+
+def test_a_login_without_a_password_is_masked():
+    assert (
+        redact("at http://CANARY@host/v1 and http://host/a@b")
+        == "at http://[redacted]@host/v1 and http://host/a@b"
+    )

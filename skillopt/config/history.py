@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from skillopt.addresses import address_problem, variable_problem
 from skillopt.config import legacy
 from skillopt.config.keys import (
     ROLES,
@@ -24,7 +25,7 @@ from skillopt.config.values import check_value, parse_text
 SECRET = re.compile(
     r"(?:^|_)(?:api_?key|access_?key|auth_?key|auth_?token|token|secret|password|credentials?)$"
 )
-_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]*@")
+_LOGIN = re.compile(r"://[^/@\s]*@")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +84,7 @@ class History:
         if isinstance(value, str) and (text or _is_of_backend(key)):
             value = parse_text(value, key.type)
         checked, problem = check_value("" if value is None and key.default == "" else value, key.type)
+        problem = problem or _form_problem(key, checked)
         if problem:
             self.problems.append(f"{origin}: {key.dotted}: {problem}")
             return
@@ -168,6 +170,12 @@ class History:
 _NAMES = frozenset(
     {"model.backend", *(f"model.{role}" for role in ROLES), *(f"model.{role}_backend" for role in ROLES)}
 )
+
+
+def _form_problem(key: Key, value: Any) -> str:
+    """Say what is wrong with an address or the name of a variable, never showing it; "" for nothing."""
+    check = {"address": address_problem, "variable": variable_problem}.get(key.form)
+    return check(value) if check and value else ""
 
 
 def _is_of_backend(key: Key) -> bool:

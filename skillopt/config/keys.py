@@ -16,7 +16,10 @@ _PLAIN: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One key: `section.name`. `decides`: it can change an output; `path`: it holds paths."""
+    """One key: `section.name`.
+
+    `decides`: it can change an output; `path`: it holds paths; `form`: what its text has to be.
+    """
 
     section: str
     name: str
@@ -25,6 +28,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     decides: bool = True
     path: bool = False
+    form: Literal["text", "address", "variable"] = "text"
 
     @property
     def dotted(self) -> str:
@@ -121,6 +125,7 @@ def setting_key(spec: BackendSpec, setting: Setting, role: Role | None) -> Key:
         default=setting.default,
         description=setting.description,
         decides=setting.decides,
+        form=setting.form,
     )
 
 

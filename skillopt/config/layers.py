@@ -17,6 +17,8 @@ from skillopt.errors import ConfigError
 
 BASE = "_base_"
 COMMAND_LINE = "command line"
+_SHOWN_PATH = 300
+"""Characters of a path that names no file, in a message."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +71,9 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 def _chain(path: Path, children: tuple[Path, ...]) -> list[tuple[Path, dict[str, Any]]]:
     """Return a file with its bases, the deepest base first."""
-    if not path.is_file():
+    if not _is_file(path):
         named = f" (named by {BASE} in {shown(children[-1])})" if children else ""
-        raise ConfigError(f"{shown(path)}{named}: expected a configuration file, found none")
+        raise ConfigError(f"{_printable(path)}{named}: expected a configuration file, found none")
     if path.resolve() in {child.resolve() for child in children}:
         circle = " -> ".join(shown(file) for file in (*children, path))
         raise ConfigError(f"{shown(path)}: expected {BASE} to end somewhere, found a circle: {circle}")
@@ -87,6 +89,20 @@ def _chain(path: Path, children: tuple[Path, ...]) -> list[tuple[Path, dict[str,
     if not isinstance(base, str):
         raise ConfigError(f"{shown(path)}: {BASE}: expected the path of one file as text")
     return [*_chain(path.parent / base, (*children, path)), (path, values)]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; a path that cannot be one (too long, with a NUL) names none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _printable(path: Path) -> str:
+    """Return a path that may be none as a message shows it."""
+    text = str(path)
+    return repr(text[:_SHOWN_PATH]) if not text.isprintable() or len(text) > _SHOWN_PATH else shown(path)
 
 
 def _flatten(values: Mapping[Any, Any], origin: str, problems: list[str]) -> dict[str, Any]:

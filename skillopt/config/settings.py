@@ -28,15 +28,23 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A section of a run file."""
 
 
+MOST_EPOCHS = 99
+"""Epochs of a run: their folders have numbers of two digits."""
+MOST_BATCHES = 1000
+"""Batches of one step: what an epoch does not have is drawn again, so no size of a split bounds them."""
+
+
 class Train(Section, frozen=True, kw_only=True):
     """How long training lasts, and on what batches."""
 
-    num_epochs: Annotated[int, _says("Passes over the train split."), msgspec.Meta(ge=1)] = 4
+    num_epochs: Annotated[int, _says("Passes over the train split."), msgspec.Meta(ge=1, le=MOST_EPOCHS)] = 4
     train_size: Annotated[
         Count, _says("Expected size of the train split; 0: whatever it has. Another size is an error.")
     ] = 0
     batch_size: Annotated[int, _says("Train items of one rollout."), msgspec.Meta(ge=1)] = 40
-    accumulation: Annotated[int, _says("Batches that make one step."), msgspec.Meta(ge=1)] = 1
+    accumulation: Annotated[
+        int, _says("Batches that make one step."), msgspec.Meta(ge=1, le=MOST_BATCHES)
+    ] = 1
     seed: Annotated[Count, _says("Seed of all batches, samples and groups.")] = 42
 
 

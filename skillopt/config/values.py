@@ -7,9 +7,17 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 import msgspec.inspect as mi
 
+from skillopt.redact import redact
+
 INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+MOST_DIGITS = 30
+"""Digits of a whole number that is read at all; Python refuses to read thousands of them."""
+_LARGEST = 2**53
+"""Up to here JSON keeps whole numbers exactly; an infinite one becomes null in it."""
 _SHOWN = 60
+_READ = 1000
+"""Characters of a value that are looked at to show _SHOWN of them, keys masked."""
 
 
 def parse_text(text: str, kind: Any) -> Any:
@@ -21,7 +29,7 @@ def parse_text(text: str, kind: Any) -> Any:
     if isinstance(info, mi.BoolType):
         return {"true": True, "false": False}.get(text, text)
     if isinstance(info, mi.IntType):
-        return int(text) if INT.fullmatch(text) else text
+        return int(text) if INT.fullmatch(text) and len(text) <= MOST_DIGITS else text
     if isinstance(info, mi.FloatType):
         return float(text) if FLOAT.fullmatch(text) else text
     if isinstance(info, mi.CollectionType | mi.VarTupleType):
@@ -46,6 +54,8 @@ def _parse_json(text: str) -> Any:
 
 def check_value(value: Any, kind: Any) -> tuple[Any, str]:
     """Return the value as its type has it, and what is wrong with it ("" for nothing)."""
+    if isinstance(value, int | float) and not -_LARGEST <= value <= _LARGEST:  # nor NaN
+        return value, f"expected {expected(kind)}, found one that is too large or no number"
     try:
         return msgspec.convert(value, kind), ""
     except msgspec.ValidationError:
@@ -67,7 +77,12 @@ def found(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict):
         return "a group of keys"
-    shown = json.dumps(value, ensure_ascii=False, default=str)
+    shown = ""
+    for chunk in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        shown += chunk  # not the whole: aliases of YAML can repeat a list without end
+        if len(shown) > _READ:
+            break
+    shown = redact(shown)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 

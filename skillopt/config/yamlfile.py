@@ -5,26 +5,46 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from skillopt.config.values import FLOAT, INT
+from skillopt.config.values import FLOAT, INT, MOST_DIGITS
 from skillopt.errors import ConfigError
 from skillopt.files import read_text
 
+MOST_VALUES = 100_000
+"""Values of one file, those that an alias repeats counted again: more than any settings or prices have."""
+
 
 def read_yaml(path: Path) -> Any:
-    """Read one document; raises ConfigError naming file, line and column.
+    """Read one document; raises ConfigError naming the file, and line and column where they can be told.
 
     The message holds nothing of the file's content, which may be a secret.
     """
     import yaml
 
     try:
-        return yaml.load(read_text(path), Loader=_loader())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{path}{where}: expected YAML, found: {_without_content(error.problem)}") from None
+        loader = _loader()(read_text(path))
+    except OSError as error:
+        raise ConfigError(f"{path}: expected a readable file, found: {error.strerror}") from None
     except yaml.YAMLError:
         raise ConfigError(f"{path}: expected YAML, found characters that are not allowed in it") from None
+    try:
+        return loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark or loader.get_mark()
+        problem = _without_content(error.problem)
+    except yaml.YAMLError:
+        mark, problem = loader.get_mark(), "characters that are not allowed in it"
+    except RecursionError:
+        mark, problem = loader.get_mark(), "values nested too deeply"
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+    ):  # of the parser, on what it does not foresee
+        mark, problem = loader.get_mark(), "a mistake"
+    raise ConfigError(
+        f"{path}, line {mark.line + 1}, column {mark.column + 1}: expected YAML, found: {problem}"
+    )
 
 
 def _without_content(problem: str | None) -> str:
@@ -47,25 +67,66 @@ def _loader() -> Any:
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            if getattr(event, "tag", None) is not None:
+                raise _mistake("a tag (!); write the value alone, text in quotes", event)
+            return super().compose_node(parent, index)
+
+        def construct_document(self, node: Any) -> Any:
+            _count(node, {})
+            return super().construct_document(node)
+
+        def construct_yaml_int(self, node: Any) -> int:
+            if len(node.value) > MOST_DIGITS:
+                raise _mistake(f"a whole number of more than {MOST_DIGITS} digits", node)
+            return int(node.value)
+
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             _refuse_repeated(node)
             found: dict[Any, Any] = super().construct_mapping(node, deep)
             return found
 
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
     for tag, pattern in (("int", INT), ("float", FLOAT)):
         exact = re.compile(f"^(?:{pattern.pattern})$")
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", exact, list("-+.0123456789"))
     return Loader
 
 
-def _refuse_repeated(node: Any) -> None:
+def _mistake(problem: str, place: Any) -> Exception:
     import yaml
 
+    return yaml.constructor.ConstructorError(None, None, problem, place.start_mark)
+
+
+def _count(node: Any, counts: dict[Any, int]) -> int:
+    """Return how many values a node stands for, aliases followed; refuses too many, and a node within itself.
+
+    `counts` holds what is known, 0 for a node that is being counted.
+    """
+    if node in counts:
+        if not counts[node]:
+            raise _mistake("an alias (*) within what it stands for", node)
+        return counts[node]
+    counts[node] = 0
+    total = 1
+    if not isinstance(node.value, str):
+        for part in node.value:
+            total += sum(_count(one, counts) for one in (part if isinstance(part, tuple) else (part,)))
+            if total > MOST_VALUES:
+                raise _mistake(
+                    f"more than {MOST_VALUES} values, aliases (*) counted as what they stand for", node
+                )
+    counts[node] = total
+    return total
+
+
+def _refuse_repeated(node: Any) -> None:
     seen: set[str] = set()
     for key, _ in node.value:
+        if not isinstance(key.value, str):
+            raise _mistake("a list or a group of keys in the place of a key", key)
         if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key.value} for the second time", key.start_mark
-            )
-        if isinstance(key.value, str):
-            seen.add(key.value)
+            raise _mistake(f"the key {key.value} for the second time", key)
+        seen.add(key.value)

@@ -1,11 +1,16 @@
 """Reading data files of any benchmark: JSON, JSONL and CSV, untrusted, refused with file and place."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from skillopt.errors import DataError
+
+_SHOWN_KEY = 80
+"""Characters of a key in a message."""
 
 SPLIT_FOLDERS = frozenset({"train", "val", "test"})
 
@@ -17,6 +22,7 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     with such an array under `data`, or an object whose values are the entries (the key is then
     the `id` of an entry that has none); failing that, it is read as JSONL. A `.csv` file has the
     names of the fields in its first row; every value is text, and empty ones are left out.
+    A key or a column that an object or a table has twice is refused: one value would be lost.
 
     Raises DataError naming the file and the entry; for broken JSON, line and column.
     """
@@ -77,6 +83,7 @@ def _whole(file: Path, text: str) -> list[tuple[str, Any]]:
         if isinstance(_try(first), dict):
             return _lines(file, text)
         raise DataError(_fault(file, text, 1, error)) from error
+    _refuse_repeated(str(file), text)
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = content["data"]
     if isinstance(content, dict) and content and all(isinstance(value, dict) for value in content.values()):
@@ -97,7 +104,66 @@ def _lines(file: Path, text: str) -> list[tuple[str, Any]]:
                 entries.append((f"{file}, line {number}", msgspec.json.decode(line)))
             except (msgspec.DecodeError, RecursionError) as error:
                 raise DataError(_fault(file, line, number, error)) from error
+            _refuse_repeated(f"{file}, line {number}", line)
     return entries
+
+
+class _Repeated(msgspec.Struct, frozen=True):
+    """Stands for an object that has a key twice."""
+
+    key: str
+
+
+def _refuse_repeated(place: str, text: str) -> None:
+    """Refuse valid JSON that holds an object with a key twice, of which a decoder keeps the last value."""
+    import json
+
+    found: list[_Repeated] = []
+
+    def read(pairs: list[tuple[str, Any]]) -> Any:
+        values = dict(pairs)
+        if len(values) == len(pairs):
+            return values
+        found.append(_Repeated(_commonest(key for key, _ in pairs)))
+        return found[-1]
+
+    try:
+        content = json.loads(text, object_pairs_hook=read, parse_int=len, parse_float=len)
+    except RecursionError as error:
+        raise DataError(f"{place}: JSON that cannot be used: it is nested too deeply.") from error
+    if found:
+        where = _entry_of(content, found[0])
+        raise DataError(
+            f"{place}{where}: expected each key of an object once, found {_quoted(found[0].key)} "
+            "more than once. Remove or rename all but one."
+        )
+
+
+def _entry_of(content: Any, repeated: _Repeated) -> str:
+    """Name the entry of a whole file that holds an object, "" when it is none below an entry."""
+    if isinstance(content, dict) and isinstance(content.get("data"), list):
+        content = content["data"]
+    if isinstance(content, list):
+        return next((f", entry {n}" for n, value in enumerate(content, 1) if _holds(value, repeated)), "")
+    if isinstance(content, dict):
+        found = (key for key, value in content.items() if _holds(value, repeated))
+        return next((f", entry {_quoted(key)}" for key in found), "")
+    return ""
+
+
+def _holds(value: Any, wanted: _Repeated) -> bool:
+    """Whether a value read from JSON is, or has somewhere in it, the very object."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return value is wanted or (isinstance(value, list) and any(_holds(part, wanted) for part in value))
+
+
+def _commonest(names: Iterable[str]) -> str:
+    return Counter(names).most_common(1)[0][0]
+
+
+def _quoted(key: str) -> str:
+    return repr(key if len(key) <= _SHOWN_KEY else f"{key[:_SHOWN_KEY]}...")
 
 
 def _table(file: Path, text: str) -> list[tuple[str, Any]]:
@@ -107,6 +173,10 @@ def _table(file: Path, text: str) -> list[tuple[str, Any]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
     entries = []
     try:
+        names = list(reader.fieldnames or ())
+        if len(set(names)) < len(names):
+            twice = _quoted(_commonest(names))
+            raise DataError(f"{file}, line 1: expected each column once, found {twice} more than once.")
         for entry in reader:
             place = f"{file}, line {reader.line_num}"
             if "" in entry:
@@ -122,7 +192,7 @@ def _fault(file: Path, text: str, first_line: int, error: Exception) -> str:
     import json
 
     try:
-        json.loads(text)
+        json.loads(text, parse_int=len, parse_float=len)  # no number is read: it may have 5,000 digits
     except json.JSONDecodeError as found:
         line = first_line + found.lineno - 1
         return f"{file}, line {line}, column {found.colno}: broken JSON: {found.msg}."

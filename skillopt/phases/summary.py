@@ -43,6 +43,9 @@ OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val
 
 Kind = Literal["hard", "soft"]
 
+SKILLS = ("initial", "best", "last")
+"""The skills that a summary tells of, in the order of its table."""
+
 Outcome = Literal["improved", "all_rejected", "none_better", "nothing_proposed"]
 
 
@@ -266,7 +269,7 @@ def table(summary: Summary) -> str:
         f"{'skill':<9}{titles}{'chars':>8}",
     ]
     gaps = []
-    for name in ("initial", "best", "last"):
+    for name in SKILLS:
         skill = summary.skills[name]
         scores = {"selection": skill.selection, "test": skill.test}
         cells = "".join(f"{_cell(scores[split], kind):>22}" for split, kind in columns)

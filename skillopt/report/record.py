@@ -6,14 +6,14 @@ from typing import TypeVar
 
 import msgspec
 
-from skillopt.config.resolved import Resolved
+from skillopt.checked import checked_config, checked_plan, checked_summary
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import Prices
 from skillopt.phases.spending import free_models, prices_of
-from skillopt.phases.summary import Summary, rests_on
-from skillopt.records import TAKEN, Gate, Plan, Row
+from skillopt.phases.summary import rests_on
+from skillopt.records import TAKEN, Gate, Row
 from skillopt.runs import gate_files
 from skillopt.tools.status import FailedPhase, failed_phases
 
@@ -33,17 +33,18 @@ class RunFiles:
 
     def json(self, name: str, kind: type[T]) -> T | None:
         """Return a record, None when it is missing or broken."""
-        return self._read(name, lambda path: read_json(path, kind))
+        return self.read(name, lambda path: read_json(path, kind))
 
     def rows(self, name: str) -> list[Row]:
         """Return rows, none when the file is missing or broken."""
-        return self._read(name, lambda path: read_jsonl(path, Row)) or []
+        return self.read(name, lambda path: read_jsonl(path, Row)) or []
 
     def text(self, name: str) -> str | None:
         """Return a text, None when it is missing or broken."""
-        return self._read(name, read_text)
+        return self.read(name, read_text)
 
-    def _read(self, name: str, read: Callable[[Path], T]) -> T | None:
+    def read(self, name: str, read: Callable[[Path], T]) -> T | None:
+        """Return what a function reads, None when the file is missing or broken."""
         path = self.folder / name
         if not path.is_file():
             return None
@@ -89,9 +90,9 @@ class RunRecord:
         self.folder = folder
         self.name = folder.resolve().name
         self.files = RunFiles(folder)
-        self.resolved = self.files.json("config.json", Resolved)
-        self.plan = self.files.json("plan.json", Plan)
-        self.summary = self.files.json("summary.json", Summary)
+        self.resolved = self.files.read("config.json", checked_config)
+        self.plan = self.files.read("plan.json", checked_plan)
+        self.summary = self.files.read("summary.json", checked_summary)
         self.decisions = tuple(self._decisions())
         self.failures = self._failures()
 

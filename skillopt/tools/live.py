@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from skillopt.checked import checked_plan
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.errors import ExitCode
 from skillopt.files import read_json
@@ -159,7 +160,7 @@ def _failure(failure: FailedPhase) -> str:
 
 def _plan(folder: Path) -> Plan | None:
     path = folder / "plan.json"
-    return read_json(path, Plan) if path.exists() else None
+    return checked_plan(path) if path.exists() else None
 
 
 def _prices(resolved: Resolved) -> Prices:

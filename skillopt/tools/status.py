@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from skillopt.config.resolved import read_resolved
+from skillopt.checked import checked_config, checked_plan, checked_summary
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_json
 from skillopt.naming import run_folder
@@ -69,9 +69,9 @@ def read_status(run: Path) -> Status:
     """Read a run's folder, finished or not; raises ConfigError when it is none."""
     if not (run / "config.json").exists():
         raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
-    plan = read_json(run / "plan.json", Plan) if (run / "plan.json").exists() else None
+    plan = checked_plan(run / "plan.json") if (run / "plan.json").exists() else None
     done = sorted(run.glob("steps/step_*/gate.json"))
-    summary = read_json(run / "summary.json", Summary) if (run / "summary.json").exists() else None
+    summary = checked_summary(run / "summary.json") if (run / "summary.json").exists() else None
     outdated = summary is not None and not _is_of(summary, run, plan)
     records = gate_records(run, plan)
     return Status(
@@ -88,7 +88,7 @@ def read_status(run: Path) -> Status:
 
 def _is_of(summary: Summary, run: Path, plan: Plan | None) -> bool:
     """Tell whether a summary is of the run as its configuration, plan and decisions are now."""
-    resolved = read_resolved(run / "config.json")
+    resolved = checked_config(run / "config.json")
     return plan is not None and summary.rests_on == rests_on(run, resolved, plan)
 
 

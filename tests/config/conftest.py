@@ -25,7 +25,12 @@ def never_opened(role, env):
     raise AssertionError("the configuration opens no backend")
 
 
-BASE_URL = Setting(name="base_url", type="str", default="http://a", description="Address.", decides=True)
+BASE_URL = Setting(
+    name="base_url", type="str", default="http://a", description="Address.", decides=True, form="address"
+)
+KEY_ENV = Setting(
+    name="api_key_env", type="str", default="", description="Variable.", decides=False, form="variable"
+)
 TIMEOUT = Setting(name="timeout", type="float", default=300.0, description="Seconds.", decides=False)
 HEAT = Setting(name="temperature", type="float", default=None, description="Temperature.", decides=True)
 THINKING = Setting(
@@ -52,7 +57,7 @@ SPECS = {
             open=never_opened,
             aliases=("compat",),
             default_model="small",
-            settings=(BASE_URL, TIMEOUT, HEAT),
+            settings=(BASE_URL, TIMEOUT, HEAT, KEY_ENV),
             secrets=("{ROLE}_OPENAI_COMPATIBLE_API_KEY", "OPENAI_COMPATIBLE_API_KEY"),
         ),
         BackendSpec(

@@ -49,7 +49,7 @@ def test_yaml_holds_every_default(resolve, catalog):
 def test_commented_settings_of_the_yaml_can_be_used(resolve, catalog):
     lines = yaml_text(catalog).splitlines()
     wanted = [line.removeprefix("  # ") for line in lines if line.startswith("  # openai_compatible_")]
-    assert len(wanted) == 3
+    assert len(wanted) == 4
     text = "model:\n  backend: compat\n" + "".join(f"  {line}\n" for line in wanted)
     assert resolve(text).roles["target"].settings["base_url"] == "http://a"
 
@@ -132,7 +132,8 @@ def test_every_setting_has_an_effect_that_is_written_down():
 def test_every_backend_setting_reaches_the_role(resolve, catalog):
     for spec in (load() for load in catalog.backends.values() if "simulator" not in load().name):
         for setting in spec.settings:
-            value = {"str": setting.choices[-1] if setting.choices else "other"}.get(setting.type, 7)
+            other = "http://other" if setting.form == "address" else "other"
+            value = {"str": setting.choices[-1] if setting.choices else other}.get(setting.type, 7)
             role = spec.roles[-1]
             key = f"model.{role}_{spec.name}_{setting.name}"
             assert key in backend_keys(spec)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.config.keys import installed
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
+from skillopt.config.values import found as shown_value
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import canonical, write_json
 
@@ -113,6 +115,61 @@ def test_missing_run_file(tmp_path, monkeypatch, catalog):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"config/none\.yaml: expected a configuration file, found none"):
         load_run(Path("config/none.yaml"), [], {}, catalog)
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+MERGES = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("env:\n  ? [a, b]\n  : 1\n", "config/run.yaml, line 2, column 5: expected YAML, found: a list"),
+        ("env:\n  ? {a: b}\n  : 1\n", "config/run.yaml, line 2, column 5: expected YAML, found: a list"),
+        ('env:\n  limit: !!int "x"', "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ('env:\n  limit: !!int ""', "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!float x", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!bool x", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: !!timestamp 2020-99-99", "config/run.yaml, line 2, column 10: expected YAML, fou"),
+        ("env: !!python/name:os.system {}", "config/run.yaml, line 1, column 6: expected YAML, found: a tag"),
+        ("env:\n  limit: ! 1", "config/run.yaml, line 2, column 10: expected YAML, found: a tag"),
+        ("env:\n  limit: " + "9" * 5000, "config/run.yaml, line 2, column 10: expected YAML, found: a whole"),
+        ("env:\n  limit: -" + "9" * 31, "config/run.yaml, line 2, column 10: expected YAML, found: a whole"),
+        ("env:\n  limit: " + "[" * 3000, "config/run.yaml, line 2, column "),
+        ("env:\n  limit: " + "[" * 900 + "]" * 900, "config/run.yaml, line 2, column "),
+        ("evaluation:\n  leading_words: &a [*a]", "config/run.yaml, line 2, column 18: expected YAML, fou"),
+        ("evaluation: &a\n  <<: *a", "config/run.yaml, line 1, column 13: expected YAML, found: an alias"),
+        (BOMB, "config/run.yaml, line 6, column 5: expected YAML, found: more than 100000 values"),
+        (MERGES, "config/run.yaml, line "),
+        ("train: *none", "config/run.yaml, line 1, column 8: expected YAML, found: found undefined alias"),
+        ("train: {seed: \x01}", "config/run.yaml: expected YAML, found characters"),
+        (
+            '_base_: "a\\0b"',
+            "'config/a\\x00b' (named by _base_ in config/run.yaml): expected a configuration",
+        ),
+        (f"_base_: {'a' * 5000}", "'config/aaaaaaaaaaaa"),
+    ],
+)
+def test_yaml_that_cannot_be_meant_is_refused_with_its_place(resolve, text, start):
+    found = message(resolve, text)
+    assert found.startswith(start)
+    assert len(found) < 500
+
+
+def test_aliases_and_merges_as_people_write_them_are_read(resolve):
+    settings = resolve("train: {seed: &s 3, batch_size: *s}\nenv: {<<: {limit: 2}, limit: 4}").settings
+    assert (settings.train.seed, settings.train.batch_size, settings.env.limit) == (3, 3, 4)
+
+
+def test_a_value_is_shown_short_whatever_it_holds(resolve):
+    line = ["x"]
+    for _ in range(30):
+        line = [line] * 9
+    assert len(shown_value(line)) == 63
+    assert shown_value({"a": line}) == "a group of keys"
+    assert "CANARY" not in shown_value("sk-CANARY0123456789abcdef0123456789abcdef0123456789")
 
 
 def test_broken_yaml_does_not_show_the_line(resolve):
@@ -224,6 +281,44 @@ def test_refused_values_in_files(resolve, text, expected):
     found = message(resolve, text)
     assert expected in found
     assert "config/run.yaml" in found
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("calls.timeout", "1e999"),
+        ("budget.max_cost", "1e999"),
+        ("budget.max_cost", "-1e999"),
+        ("env.exec_timeout", "9" * 400 + ".0"),
+        ("env.exec_timeout", "9" * 29),
+        ("train.seed", "9" * 29),
+        ("train.seed", "1e999"),
+        ("model.openai_compatible_timeout", "1e999"),
+    ],
+)
+def test_numbers_that_json_does_not_hold_are_refused(resolve, key, value):
+    section, _, name = key.partition(".")
+    for arguments in ((f"{section}: {{{name}: {value}}}",), ("", f"{key}={value}")):
+        found = message(resolve, *arguments)
+        assert f"{key}: expected a" in found
+        assert "number" in found
+    assert len(message(resolve, "", f"{key}={'9' * 5000}")) < 300
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("train.num_epochs=100", "expected a whole number (1 or more, 99 or less), found 100"),
+        ("train.accumulation=1001", "expected a whole number (1 or more, 1000 or less), found 1001"),
+    ],
+)
+def test_upper_bounds(resolve, override, words):
+    assert words in message(resolve, "", override)
+
+
+def test_an_infinite_number_of_the_environment_is_refused(resolve):
+    found = message(resolve, "model: {backend: compat}", env={"TARGET_OPENAI_COMPATIBLE_TIMEOUT": "1e999"})
+    assert "too large or no number" in found
 
 
 def test_ratio_is_text_whatever_yaml_thinks(resolve):
@@ -479,6 +574,76 @@ def test_a_login_in_an_address_is_refused_and_never_shown(resolve):
     found = message(resolve, text)
     assert "expected an address without a login" in found
     assert "sk-canary" not in found
+
+
+ADDRESSES = [
+    "http://host/v1?api_key=CANARY",
+    "http://host/v1#CANARY",
+    "http://CANARY@host/v1",
+    "http://me:CANARY@host/v1",
+    "me:CANARY@host/v1",
+    "https://me:8080/CANARY@host",
+    "http://host/v1\r\nX-Key: CANARY",
+    "http://host:CANARY/v1",
+    "CANARY",
+    "ftp://host/CANARY",
+    "http:///CANARY",
+    "http://host/sk-CANARY0123456789abcdef/v1",
+]
+ACCOUNT = "https://gateway.example/accounts/0123456789abcdef0123456789abcdef/v1"
+VARIABLES = [
+    "sk-CANARY",
+    "sk_live_CANARY0123456789",
+    "CANARY KEY",
+    "9CANARY",
+    "CANARY0123456789abcdefghij",
+    "$CANARY",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*(("base_url", value) for value in ADDRESSES), *(("api_key_env", value) for value in VARIABLES)],
+)
+def test_addresses_and_names_of_variables_are_checked_and_never_shown(resolve, name, value):
+    key = f"openai_compatible_{name}"
+    for setting in (key, f"target_{key}", f"compat_{name}"):
+        for arguments in (
+            (f"model: {{backend: compat, {setting}: {json.dumps(value)}}}",),
+            ("model: {backend: compat}", f"model.{setting}={value}"),
+            (f"model: {{{setting}: {json.dumps(value)}}}",),
+        ):
+            text = message(resolve, *arguments)
+            assert name in text
+            assert "CANARY" not in text
+    for variable in (key.upper(), f"TARGET_{key.upper()}"):
+        text = message(resolve, "model: {backend: compat}", env={variable: value})
+        assert text.startswith(f"environment variable {variable}: ")
+        assert "CANARY" not in text
+
+
+def test_good_addresses_and_variables_pass(resolve):
+    for url in (
+        "http://localhost:8000",
+        "https://a-b.example/v1/",
+        "http://[::1]:1/v1",
+        "http://10.0.0.1/x",
+        ACCOUNT,
+    ):
+        text = f"model: {{backend: compat, compat_base_url: '{url}', compat_api_key_env: MY_KEY_2}}"
+        settings = resolve(text).roles["target"].settings
+        assert (settings["base_url"], settings["api_key_env"]) == (url, "MY_KEY_2")
+
+
+def test_every_address_and_name_of_a_variable_of_a_backend_is_declared_as_one():
+    found = {}
+    for name, load in installed().backends.items():
+        for setting in load().settings:
+            if setting.name.endswith(("url", "endpoint", "api_key_env")) or setting.form != "text":
+                found[f"{name}.{setting.name}"] = setting.form
+    assert {name for name, form in found.items() if form == "text"} == set()
+    assert found["openai_chat.endpoint"] == found["qwen_chat.base_url"] == "address"
+    assert found["minimax_chat.api_key_env"] == "variable"
 
 
 # the file

@@ -107,7 +107,9 @@ def test_problems_stand_beside_their_fields_with_the_nearest_name(folder):
         extra="optimizer.learning_rat=3\nmodel.optimizer_simulator_sed=4",
     )
     assert planned is None
-    assert draft.problems["train.num_epochs"] == ['expected a whole number (1 or more), found "three"']
+    assert draft.problems["train.num_epochs"] == [
+        'expected a whole number (1 or more, 99 or less), found "three"'
+    ]
     assert draft.problems["optimizer.lr_scheduler"][0].endswith("did you mean 'cosine'?")
     assert draft.problems["env.name"][0].endswith("did you mean searchqa?")
     assert len(draft.problems["extra"]) == 2

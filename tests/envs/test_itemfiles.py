@@ -54,6 +54,16 @@ def test_folder_with_one_file_and_with_items_json_among_others(tmp_path):
         ("a.json", '[{"id": "1"}, "00af"]', "entry 2.*manifest.*materialised"),
         ("a.json", '"text"', "expected an array of items.*found a string"),
         ("a.json", '{"id": "1"}', "expected an array of items.*found an object"),
+        ("a.json", '[{"id": "1", "n": ' + "9" * 5000 + "}]", "line 1: JSON that cannot be used: Integer"),
+        ("a.jsonl", '{"id": "0"}\n{"id": "1", "n": ' + "9" * 5000 + "}", "line 2: JSON that cannot be used"),
+        ("a.json", '{"same": {"q": "1"}, "same": {"q": "2"}}', r"a\.json: expected each key .*'same'"),
+        ("a.json", '{"data": [], "data": [{"id": "1"}]}', r"a\.json: expected each key .*'data'"),
+        ("a.json", '[{"id": "1"}, {"id": "2", "id": "3"}]', "a.json, entry 2: expected each key .*'id'"),
+        ("a.json", '{"x": {"a": [{"b": 1, "b": 2}]}}', "a.json, entry 'x': expected each key .*'b'"),
+        ("a.json", '{"data": [{"id": "1", "id": "1"}]}', "a.json, entry 1: expected each key .*'id'"),
+        ("a.json", '[{"a": 1, "\\u0061": 2}]', "a.json, entry 1: expected each key .*'a'"),
+        ("a.jsonl", '{"id": "1"}\n{"id": "2", "id": "2"}', "a.jsonl, line 2: expected each key .*'id'"),
+        ("a.csv", "id,q,id\n1,2,3\n", "a.csv, line 1: expected each column once, found 'id'"),
     ],
 )
 def test_refused_with_the_place(tmp_path, name, text, message):

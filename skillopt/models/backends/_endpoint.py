@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from skillopt import __version__
+from skillopt import __version__, addresses
 from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
@@ -63,6 +63,7 @@ def api_key_env_setting(keys: str) -> Setting:
         default="",
         description=f"Name of the environment variable that holds the key. Blank: {keys}.",
         decides=False,
+        form="variable",
     )
 
 
@@ -102,18 +103,8 @@ def setting_name(role: RoleModel, setting: str) -> str:
 
 def address_problem(setting: str, url: str) -> str:
     """Say what is wrong with an address, "" for nothing."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
-    except ValueError:
-        return f"{setting}: expected http(s)://host/path, found {url!r}"
-    if parts.username or parts.password:
-        return f"{setting}: holds a user or password; put the key into the environment"
-    if not usable or parts.query or parts.fragment:
-        return f"{setting}: expected http(s)://host/path, found {url!r}"
-    if not _PRINTABLE.fullmatch(url):
-        return f"{setting}: expected printable ASCII without blanks, found {url!r}"
-    return ""
+    problem = addresses.address_problem(url)
+    return f"{setting}: {problem}" if problem else ""
 
 
 def is_local(base_url: str) -> bool:

@@ -57,6 +57,7 @@ BACKEND = BackendSpec(
                 default="",
                 description="Address up to, and without, `/chat/completions`. Blank: that of the region.",
                 decides=True,
+                form="address",
             ),
             "OPTIMIZER_/TARGET_MINIMAX_API_KEY, then MINIMAX_API_KEY",
             _endpoint.temperature_setting(0.7),

@@ -212,6 +212,7 @@ BACKEND = BackendSpec(
             description="Address of the Azure resource (https://<name>.openai.azure.com), or the base "
             "address of another endpoint (auth_mode openai). Blank: OpenAI itself.",
             decides=True,
+            form="address",
         ),
         Setting(
             name="auth_mode",

@@ -47,6 +47,7 @@ BACKEND = BackendSpec(
                 default="https://api.openai.com/v1",
                 description="Address up to, and without, `/chat/completions`.",
                 decides=True,
+                form="address",
             ),
             "OPTIMIZER_/TARGET_OPENAI_COMPATIBLE_API_KEY, then OPENAI_COMPATIBLE_API_KEY; local endpoints "
             "need none",

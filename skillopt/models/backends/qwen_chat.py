@@ -71,6 +71,7 @@ BACKEND = BackendSpec(
                 default="http://localhost:8000/v1",
                 description="Address up to, and without, `/chat/completions`.",
                 decides=True,
+                form="address",
             ),
             "OPTIMIZER_/TARGET_QWEN_CHAT_API_KEY, then QWEN_CHAT_API_KEY; local endpoints need none",
             _endpoint.temperature_setting(0.7),
