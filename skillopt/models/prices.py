@@ -36,12 +36,8 @@ def read_prices(path: Path) -> Prices:
 
     try:
         found = read_yaml(path)
-    except OSError as error:
+    except (ConfigError, CorruptFile) as error:
         raise ConfigError(f"calls.prices: expected a price table at {path}: {error}") from error
-    except CorruptFile as error:
-        raise ConfigError(str(error)) from error
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # a tag that its text belies
-        raise ConfigError(f"{path}: expected {_EXPECTED}, found: {type(error).__name__}") from error
     if not isinstance(found, dict):
         raise ConfigError(f"{path}: expected {_EXPECTED}, found no models")
     return {_name(path, model): _price(path, model, fields) for model, fields in found.items()}

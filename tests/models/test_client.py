@@ -310,7 +310,7 @@ def test_failures_between_successes_do_not_make_a_dead_provider(tmp_path):
 def test_a_fault_of_our_own_is_no_provider_failure(tmp_path):
     async def main():
         async with client_at(tmp_path, "ftp://nowhere/v1") as client:
-            with pytest.raises(ConfigError, match="base_url: expected http"):
+            with pytest.raises(ConfigError, match="base_url: expected an address"):
                 await client.call(ask("q"))
 
     asyncio.run(main())
