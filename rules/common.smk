@@ -116,7 +116,7 @@ def begin_runs():
     """
     for name, run in PLANNED.items():
         write_records(Path("results", name), run.resolved, run.plan)
-        begin(run, Path("results"))
+        begin(run, Path("results"), training=config.get("forecast") != "off")
 
 
 def below(wildcards, paths):

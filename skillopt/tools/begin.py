@@ -15,16 +15,21 @@ _MOST_LOOKED = 64
 """Items of a split whose requests are built: a benchmark may read a large file for each."""
 
 
-def begin(run: Run, results: Path) -> None:
-    """Print a line of the forecast, and show until this process ends that it works on the run."""
-    from skillopt.forecast.estimate import forecast
-    from skillopt.tools.plan import headline
-
-    found = asyncio.run(forecast(run, results / ".calls", most=_MOST_LOOKED))
-    print(headline(found), file=sys.stderr, flush=True)
+def begin(run: Run, results: Path, *, training: bool) -> None:
+    """Say what a training will take, and show until this process ends that it works on the run."""
+    if training:
+        _say(run, results / ".calls")
     folder = results / run.plan.run
     for left in folder.glob(f"logs/**/*{SUFFIX}*"):
         left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
     board = Board("workflow", folder / SIGN)
     board.start()
     atexit.register(board.end)
+
+
+def _say(run: Run, store: Path) -> None:
+    from skillopt.forecast.estimate import forecast
+    from skillopt.tools.plan import headline
+
+    found = asyncio.run(forecast(run, store, most=_MOST_LOOKED))
+    print(headline(found), file=sys.stderr, flush=True)

@@ -69,7 +69,8 @@ def main(args: argparse.Namespace) -> int:
     _require_files(skills)
     plan_run(args.run, resolved)
     tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
-    given = [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
+    given = ["forecast=off"]  # it would tell of the training
+    given += [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
     args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
     command = engine_command(root, args, [str(path) for path in tables], given)
     if not args.dry_run:

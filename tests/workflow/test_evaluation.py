@@ -82,6 +82,7 @@ def test_repeats_draw_fresh_samples_and_more_of_them_buy_only_the_new_ones(proje
     assert found["stability"] == {"always_right": 0, "sometimes_right": 6, "never_right": 0}
     assert [row["sample"] for row in project.rows("eval/train/mine/repeats.jsonl")] == [1] * 6 + [2] * 6
     assert "0.333 ± 0.577 (3x)" in done.text
+    assert "to pay for" not in done.text  # a forecast of the training, which is not done
     assert project.read("eval/train/mine/scores.json")["overall"]["score"]["hard"] == 0.0
 
     server.calls.clear()

@@ -59,7 +59,7 @@ EVERYTHING_ELSE = {
         "import os; os.link(INPUT_PATH, OUTPUT_PATH)",
         "output-refused: output.xlsx (another",
     ),
-    "elsewhere": ("open('/tmp/output.xlsx', 'w')", "No such file or directory: '/tmp/output.xlsx'"),
+    "elsewhere": ("open('/var/output.xlsx', 'w')", "No such file or directory: '/var/output.xlsx'"),
     "network": ("import socket; socket.create_connection(('192.0.2.1', 80))", "Network is unreachable"),
     "too large": ("f = open(OUTPUT_PATH, 'wb'); f.write(b'x' * (65 << 20))", "File too large"),
     "prints": ("while True: print('x' * 999)", "the program printed more than 1048576 bytes and was ended"),
