@@ -49,6 +49,7 @@ def combination_problems(history: History) -> list[str]:
         *_updates(view),
         *_label(view),
         *_skills(view),
+        *_times(view),
     ]
 
 
@@ -131,3 +132,13 @@ def _label(view: View) -> Iterator[str]:
 def _skills(view: View) -> Iterator[str]:
     key = "evaluation.skills"
     yield from (f"{view.origin(key)}: {key}: {problem}" for problem in problems_of(view[key]))
+
+
+def _times(view: View) -> Iterator[str]:
+    call, item = "env.exec_timeout", "env.item_timeout"
+    if view[item] < view[call]:
+        yield (
+            f"{view.origin(item)}: {item} ({view[item]:g} s) is below {call} ({view[call]:g} s, "
+            f"{view.origin(call)}): an item would end before its first call may; raise the one or lower the "
+            "other"
+        )

@@ -13,6 +13,7 @@ UNDECISIVE = frozenset(
         "evaluation.min_coverage",
         "env.workers",
         "env.exec_timeout",
+        "env.item_timeout",
         "calls.max_attempts",
         "calls.max_wait",
         "calls.timeout",

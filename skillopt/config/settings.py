@@ -164,6 +164,14 @@ class Env(Section, frozen=True, kw_only=True):
     exec_timeout: Annotated[
         float, _says("Seconds until a call of the target is given up. Decides no output."), msgspec.Meta(gt=0)
     ] = 120.0
+    item_timeout: Annotated[
+        float,
+        _says(
+            "Seconds that one item may take in all: its turns, with every attempt and wait of their calls; "
+            "then it has no score (status timeout). Decides no output."
+        ),
+        msgspec.Meta(gt=0),
+    ] = 3600.0
     max_skill_chars: Annotated[
         Count, _says("A candidate with more characters is refused unevaluated; 0: no limit.")
     ] = 0

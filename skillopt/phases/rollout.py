@@ -28,11 +28,12 @@ log = logging.getLogger(__name__)
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
-    """A benchmark with the settings that decide how its items are done."""
+    """A benchmark with the settings that decide how its items are done; `item_timeout` in seconds."""
 
     environment: Environment
     common: CommonSettings
     settings: EnvSettings
+    item_timeout: float
 
 
 def open_bench(job: Job, *, feedback: bool = False) -> Bench:
@@ -50,6 +51,7 @@ def bench_of(resolved: Resolved, *, feedback: bool = False) -> Bench:
             max_turns=env.max_turns, max_completion_tokens=env.max_completion_tokens, feedback=feedback
         ),
         settings=msgspec.convert(resolved.env_settings, bench.settings),
+        item_timeout=env.item_timeout,
     )
 
 
@@ -63,6 +65,7 @@ class _Talk:
         self._workspace = workspace
         self.usage = Usage()
         self.seconds = 0.0
+        self.replies = 0
         self.traces: list[str] = []
 
     async def __call__(
@@ -79,6 +82,7 @@ class _Talk:
         reply = await self._client.call(request)
         if reply.trace:
             self.traces.append(reply.trace)
+        self.replies += 1
         self.usage += reply.usage
         self.seconds += reply.seconds
         return reply
@@ -118,15 +122,20 @@ async def roll_out(
 
 
 async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> Row:
+    limit = asyncio.timeout(bench.item_timeout)
     try:
-        attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
+        async with limit:
+            attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
     except CallError as error:
         attempt = _unscored(error.kind, error.code or type(error).__name__, str(error))
     except SkillOptError:
         raise
     except Exception as error:  # one item's fault in a benchmark's code must not lose the other items
-        log.exception("item %s: the benchmark failed", item.id)
-        attempt = _unscored("harness_error", type(error).__name__, str(error))
+        if limit.expired():
+            attempt = _unscored("timeout", "item_timeout", _too_late(talk, bench.item_timeout))
+        else:
+            log.exception("item %s: the benchmark failed", item.id)
+            attempt = _unscored("harness_error", type(error).__name__, str(error))
     has_score = attempt.status not in UNSCORED
     return Row(
         id=item.id,
@@ -142,6 +151,13 @@ async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> 
         reason=attempt.reason,
         error=attempt.error,
         extra=attempt.extra,
+    )
+
+
+def _too_late(talk: _Talk, seconds: float) -> str:
+    return (
+        f"not done within {seconds:g} s (env.item_timeout), after {talk.replies} replies: raise it when the "
+        "model is slow or the item has many turns; what was paid for is kept"
     )
 
 

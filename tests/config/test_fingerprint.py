@@ -65,6 +65,7 @@ CHANGES = [
     ("evaluation.min_coverage=0.5", (), set()),
     ("env.workers=3", (), set()),
     ("env.exec_timeout=3", (), set()),
+    ("env.item_timeout=300", (), set()),
     ("env.cache=folder", (), set()),
     ("env.skill_init=other.md", (), set()),
     ("gradient.analyst_workers=3", (), set()),

@@ -253,6 +253,7 @@ def test_typed_settings_of_benchmark_and_backend(resolve):
         ("env.split_ratio=2:1", "three whole numbers above 0"),
         ("env.split_ratio=2:0:7", "three whole numbers above 0"),
         ("optimizer.learning_rate=1", "optimizer.min_learning_rate (2) is above optimizer.learning_rate (1"),
+        ("env.item_timeout=60", "env.item_timeout (60 s) is below env.exec_timeout (120 s"),
         ("env.split_mode=split_dir", "env.split_dir: expected a folder with train/, val/ and test/"),
     ],
 )

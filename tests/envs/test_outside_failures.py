@@ -31,6 +31,7 @@ def test_a_call_that_fails_is_a_row_without_a_score(tmp_path, name, status):
         environment=env,
         common=CommonSettings(max_turns=4, max_completion_tokens=64),
         settings=env.settings(**OWN.get(name, {})),
+        item_timeout=600.0,
     )
     limit = 0.05 if status == "timeout" else 30.0
 

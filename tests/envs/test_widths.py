@@ -32,6 +32,7 @@ def rows(name, folder, width):
         environment=env,
         common=CommonSettings(max_turns=8, max_completion_tokens=512),
         settings=env.settings(**SETTINGS[name]),
+        item_timeout=600.0,
     )
     rules = (
         *("short", "bare", "exact", "rare", "unique", "search_again", "table"),

@@ -24,6 +24,7 @@ def rows(agent, folder, count=1, max_turns=1):
         environment=searchqa,
         common=CommonSettings(max_turns=max_turns, max_completion_tokens=512),
         settings=searchqa.settings(),
+        item_timeout=600.0,
     )
     items = [Item(id=f"q{n}", data={**QUESTION, "id": f"q{n}"}) for n in range(count)]
 

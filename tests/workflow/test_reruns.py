@@ -202,6 +202,7 @@ def test_how_a_run_is_carried_out_and_where_its_data_lie_re_runs_nothing(project
         "env.split_dir=data/moved",
         "env.workers=3",
         "env.exec_timeout=77",
+        "env.item_timeout=777",
         "gradient.analyst_workers=2",
         "train.train_size=14",
         "evaluation.min_coverage=0.5",

@@ -71,6 +71,7 @@ def rows_at(width, programs, items):
         environment=ENVIRONMENT,
         common=CommonSettings(max_turns=1, max_completion_tokens=999),
         settings=SpreadsheetSettings(),
+        item_timeout=600.0,
     )
     work = roll_out(items, "", bench, Scripted(programs), width=width, seed=1, what="test")
     return asyncio.run(work)
