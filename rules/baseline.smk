@@ -21,7 +21,7 @@ rule evaluate_initial:
     resources:
         api_calls=width("env.workers"),
     params:
-        settings=deciding("evaluate"),
+        settings=deciding("evaluate_split"),
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:

@@ -43,7 +43,7 @@ rule evaluate_split:
     resources:
         api_calls=width("env.workers"),
     params:
-        settings=deciding("evaluate"),
+        settings=deciding("evaluate_split"),
         prompts=prompts("evaluate"),
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],

@@ -2,6 +2,12 @@
 
 import signal
 
+from hypothesis import HealthCheck, settings
+
+# How fast a machine is decides no test.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 
 def pytest_configure() -> None:
     """Undo what a shell does to programs in the background: tests send SIGINT to those they start."""

@@ -7,6 +7,7 @@ import msgspec
 
 UPDATE_MODE = "optimizer.skill_update_mode"
 BUDGET_CONTROL = "optimizer.lr_control_mode"
+EARLY = "evaluation.early_reject"
 
 
 class Values(Protocol):
@@ -61,6 +62,12 @@ INERT: tuple[Inert, ...] = (
         switches=("evaluation.use_semantic_density",),
         acts=lambda values: values["evaluation.use_semantic_density"],
         needs="evaluation.use_semantic_density: true",
+    ),
+    Inert(
+        keys=(EARLY,),
+        switches=("evaluation.use_gate",),
+        acts=lambda values: values["evaluation.use_gate"],
+        needs="evaluation.use_gate: true",
     ),
     Inert(
         keys=("evaluation.test_env_num",),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from skillopt.config.activity import UPDATE_MODE, Values, acts, rewrites
+from skillopt.config.activity import EARLY, UPDATE_MODE, Values, acts, rewrites
 from skillopt.config.resolved import Resolved
 from skillopt.files import canonical
 from skillopt.models.base import RoleModel
@@ -16,9 +16,9 @@ BENCHMARK = "benchmark"
 """Stand for the model of a role, and for the benchmark's own settings, as far as they decide an output."""
 
 _ROLLOUT = (TARGET, BENCHMARK, "env.name", "env.max_turns", "env.max_completion_tokens", "train.seed")
+_METRIC = ("evaluation.gate_metric", "evaluation.gate_mixed_weight")
 _SCORE = (
-    "evaluation.gate_metric",
-    "evaluation.gate_mixed_weight",
+    *_METRIC,
     "evaluation.use_semantic_density",
     "evaluation.semantic_density_weight",
     "evaluation.leading_words",
@@ -76,7 +76,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
         "model.rewrite_reasoning_effort",
         "model.rewrite_max_completion_tokens",
     ),
-    "evaluate": _ROLLOUT,
+    "evaluate": (*_ROLLOUT, EARLY, *_METRIC),
     "gate": _GATE,
     "sample": _ROLLOUT,
     "compare": (*_ROLLOUT, "optimizer.longitudinal_pair_policy"),
@@ -89,7 +89,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
     "gate_slow_update": _GATE,
     "meta_skill": (OPTIMIZER, "env.name"),
     "best_skill": _SCORE,
-    "evaluate_test": _ROLLOUT,
+    "evaluate_split": _ROLLOUT,
     "repeat": (*_ROLLOUT, "evaluation.repeats"),
     "tabulate": ("train.seed",),
     "summary": ("evaluation.gate_metric",),
@@ -113,7 +113,12 @@ def _update_asks(values: Values) -> bool:
     return _asks_for_rewrites(values) or bool(values["optimizer.skill_aware_consolidate_threshold"])
 
 
+def _rejects_early(values: Values) -> bool:
+    return bool(values[EARLY])
+
+
 CONDITIONS: Mapping[tuple[str, str], Condition] = {
+    **{("evaluate", key): _rejects_early for key in (EARLY, *_METRIC)},
     ("reflect", "model.rewrite_max_completion_tokens"): _asks_for_documents,
     ("aggregate", "model.rewrite_max_completion_tokens"): _asks_for_documents,
     ("update", "model.rewrite_max_completion_tokens"): _asks_for_rewrites,

@@ -40,6 +40,8 @@ OTHERWISE: Mapping[str, str] = {
     "optimizer.use_slow_update": "the end of the first epoch",
     "optimizer.slow_update_samples": "sample, compare",
     "optimizer.use_meta_skill": "meta_skill, and reflect of the epoch after it",
+    "evaluation.gate_metric": "gate, best_skill; with early_reject also evaluate",
+    "evaluation.gate_mixed_weight": "gate, best_skill; with early_reject also evaluate",
     "evaluation.sel_env_num": "evaluate on the selection split, gate",
     "evaluation.test_env_num": "evaluation on the test split",
     "evaluation.eval_test": "evaluation on the test split, alone",
@@ -86,7 +88,7 @@ def reruns_backend(key: Key) -> str:
 
 def phases_of(names: tuple[str, ...]) -> str:
     """Return the phases that any of the settings decides, in the order of the table; "" for none."""
-    hidden = ("plan", "evaluate_test", "gate_slow_update", "summary", "repeat", "tabulate")
+    hidden = ("plan", "evaluate_split", "gate_slow_update", "summary", "repeat", "tabulate")
     found = [phase for phase, keys in PHASES.items() if any(name in keys for name in names)]
     shown = [phase for phase in found if phase not in hidden] or found
     return ", ".join(shown)

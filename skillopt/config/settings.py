@@ -106,6 +106,13 @@ class Evaluation(Section, frozen=True, kw_only=True):
     """How skills are scored and compared."""
 
     use_gate: Annotated[bool, _says("Accept a candidate only if it scores higher (false: always).")] = True
+    early_reject: Annotated[
+        bool,
+        _says(
+            "End the evaluation of a candidate as soon as it can no longer score higher than the current "
+            "skill: the decision is the same, a rejected candidate has rows of a part of the items only."
+        ),
+    ] = False
     gate_metric: Annotated[
         GateMetric, _says("Score that the gate compares: hard, soft, or a mixture of both.")
     ] = "hard"

@@ -19,6 +19,7 @@ class GateRule(msgspec.Struct, frozen=True, kw_only=True):
     metric: Metric = "hard"
     mixed_weight: float = 0.5
     use_gate: bool = True
+    early_reject: bool = False
     density_weight: float = 0.0
     leading_words: tuple[str, ...] = ()
 
@@ -29,6 +30,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     action: GateAction
     candidate: Score
     compared: Score
+    left_out: int
     paired: int
     improved: tuple[str, ...]
     regressed: tuple[str, ...]
@@ -47,9 +49,22 @@ def strictly_better(candidate: Scored, other: Scored, rule: GateRule) -> bool:
     return mine.value + _bonus(candidate, rule) > theirs.value + _bonus(other, rule)
 
 
+def at_best(candidate: Scored, current: Scored) -> Scored:
+    """Return the candidate with full marks on the items that only `current` has done."""
+    left = [id_ for id_ in current.results if id_ not in candidate.results]
+    return msgspec.structs.replace(candidate, results=candidate.results | dict.fromkeys(left, (1.0, 1.0)))
+
+
 def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
-    """Compare a candidate with the current and the best skill and return the new state."""
-    accepted = strictly_better(candidate, state.current, rule)
+    """Compare a candidate with the current and the best skill and return the new state.
+
+    A candidate that was given up early is judged by the most that it could have reached.
+    """
+    most = at_best(candidate, state.current)
+    left_out = len(most.results) - len(candidate.results)
+    accepted = strictly_better(most, state.current, rule)
+    if left_out and accepted:
+        raise ValueError(f"{candidate.origin}: {left_out} items are missing that can make it the better one")
     new_best = (accepted or not rule.use_gate) and strictly_better(candidate, state.best, rule)
     action: GateAction = (
         "accept_new_best" if new_best and rule.use_gate else "accept" if accepted else "reject"
@@ -57,11 +72,12 @@ def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
     if not rule.use_gate:
         action = "force_accept"
     mine, theirs = pair(candidate.results, state.current.results)
-    scores = _paired_scores(candidate, state.current, rule)
+    scores = _paired_scores(most, state.current, rule)
     return Verdict(
         action=action,
         candidate=scores[0],
         compared=scores[1],
+        left_out=left_out,
         paired=len(mine),
         improved=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) > 0),
         regressed=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) < 0),
@@ -69,7 +85,7 @@ def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
         state=State(
             current=state.current if action == "reject" else candidate,
             best=candidate if new_best else state.best,
-            scored={candidate.visible_sha256: candidate.origin, **state.scored},
+            scored=state.scored if left_out else {candidate.visible_sha256: candidate.origin, **state.scored},
             memory=state.memory,
         ),
     )

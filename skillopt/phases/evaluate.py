@@ -8,13 +8,15 @@ from pathlib import Path
 import msgspec
 
 from skillopt.data import canonical_split, load_splits, used
+from skillopt.decisions.early import needed_next
 from skillopt.decisions.scoring import interval, results_of, score
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
+from skillopt.phases.gate import Files, gate_rule, scored
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.rollout import Bench, do_items, open_bench
+from skillopt.phases.rollout import Bench, do_items, open_bench, require_scores, roll_out
 from skillopt.process import run_async
-from skillopt.records import Gate, Item, Row, Score
+from skillopt.records import Gate, Item, Row, Score, Scored
 from skillopt.skill import SkillDocument, sha256, visible
 
 log = logging.getLogger(__name__)
@@ -105,7 +107,13 @@ def main(args: argparse.Namespace) -> None:
     items = split_items(job, bench, args.split)
     source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
     what = f"evaluation of {args.skill.name if args.skill else 'no skill'} on {args.split}"
-    rows = reuse(source, items) if source else run_async(do_items(job, bench, items, visible(skill), what))
+    if source:
+        rows = reuse(source, items)
+    elif args.state and job.resolved.settings.evaluation.early_reject:
+        current = read_json(args.state, Gate).state.current
+        rows = run_async(do_until_certain(job, bench, items, skill, current, what))
+    else:
+        rows = run_async(do_items(job, bench, items, visible(skill), what))
     write_jsonl(args.out, rows)
     if args.scores:
         scores = Scores(
@@ -118,6 +126,39 @@ def main(args: argparse.Namespace) -> None:
             task_types=by_task_type(rows),
         )
         write_json(args.scores, scores)
+
+
+async def do_until_certain(
+    job: Job,
+    bench: Bench,
+    items: Sequence[Item],
+    skill: str,
+    current: Scored,
+    what: str,
+) -> list[Row]:
+    """Do items until the gate can only reject, or all are done; rows in the order of `items`.
+
+    What is done depends on results alone, never on which reply came first.
+    """
+    settings = job.resolved.settings
+    rule = gate_rule(settings)
+    rows: dict[str, Row] = {}
+
+    def next_items() -> list[Item]:
+        candidate = scored(skill, list(rows.values()), Files(skill="", rows=""), rule)
+        needed = set(needed_next(candidate, current, rule))
+        return [item for item in items if item.id in needed]
+
+    async with job.client("target", width=settings.env.workers) as client:
+        width, seed = min(job.width, settings.env.workers), settings.train.seed
+        while batch := next_items():
+            done = await roll_out(batch, visible(skill), bench, client, width=width, seed=seed, what=what)
+            rows |= {row.id: row for row in done}
+    if rows:
+        require_scores(list(rows.values()), job, what)
+    if len(rows) < len(items):
+        log.info("%s: given up after %d of %d items, it cannot win", what, len(rows), len(items))
+    return [rows[item.id] for item in items if item.id in rows]
 
 
 def read_skill(path: Path | None) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
+from skillopt.decisions.early import needed_next
 from skillopt.decisions.gate import GateRule, decide, density, has_headroom, resolution
 from skillopt.decisions.scoring import results_of, score
 from skillopt.errors import ConfigError, CorruptFile
@@ -49,6 +50,7 @@ def gate_rule(settings: Settings) -> GateRule:
         metric=evaluation.gate_metric,
         mixed_weight=evaluation.gate_mixed_weight,
         use_gate=evaluation.use_gate,
+        early_reject=evaluation.early_reject,
         density_weight=evaluation.semantic_density_weight if evaluation.use_semantic_density else 0.0,
         leading_words=tuple(evaluation.leading_words),
     )
@@ -92,6 +94,7 @@ def judged(gate: Gate, candidate: Scored, rule: GateRule) -> Gate:
         candidate=verdict.candidate,
         compared=verdict.compared,
         paired=verdict.paired,
+        left_out=verdict.left_out,
         improved=verdict.improved,
         regressed=verdict.regressed,
         reused_from=gate.state.scored.get(candidate.visible_sha256, ""),
@@ -128,6 +131,7 @@ def digest(reflections: Reflections, selected: Selected, gate: Gate) -> Digest:
         tried=selected.patch if rejected else Patch(),
         score_before=gate.compared.value if rejected and gate.compared else None,
         score_after=gate.candidate.value if rejected and gate.candidate else None,
+        given_up=gate.left_out > 0,
     )
 
 
@@ -230,7 +234,8 @@ def in_words(gate: Gate) -> str:
     action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
     line = f"{where}: {action}"
     if gate.candidate and gate.compared:
-        line += f", {gate.metric} {_number(gate.compared.value)} -> {_number(gate.candidate.value)}"
+        most = "at most " if gate.left_out else ""
+        line += f", {gate.metric} {_number(gate.compared.value)} -> {most}{_number(gate.candidate.value)}"
     return f"{line}; best {_number(state.best.score.value)}"
 
 
@@ -284,13 +289,22 @@ def _candidate_of(
         return None
     text = read_text(args.candidate)
     rows = read_jsonl(args.rows, Row)
-    if sha256(text) != made.candidate_sha256 or {row.id for row in rows} != state.current.results.keys():
+    files = Files(skill=_below(args.candidate, run), rows=_below(args.rows, run))
+    candidate = scored(text, rows, files, rule)
+    if sha256(text) != made.candidate_sha256 or not _complete(candidate, state.current, rule):
         raise CorruptFile(
             f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
             "found other content. Delete both and run the same command again; paid replies are kept."
         )
-    files = Files(skill=_below(args.candidate, run), rows=_below(args.rows, run))
-    return scored(text, rows, files, rule)
+    return candidate
+
+
+def _complete(candidate: Scored, current: Scored, rule: GateRule) -> bool:
+    """Whether there are rows of all selection items, or of enough to be sure of a rejection."""
+    if candidate.results.keys() == current.results.keys():
+        return True
+    known = candidate.results.keys() < current.results.keys()
+    return rule.early_reject and known and not needed_next(candidate, current, rule)
 
 
 def _read_current(path: Path, state: State) -> str:

@@ -23,6 +23,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     candidate: float | None
     compared: float | None
     paired: int
+    left_out: int
     current: float | None
     best: float | None
     best_skill: str
@@ -52,6 +53,7 @@ def event_of(gate: Gate) -> Event:
         candidate=gate.candidate.value if gate.candidate else None,
         compared=gate.compared.value if gate.compared else None,
         paired=gate.paired,
+        left_out=gate.left_out,
         current=gate.state.current.score.value,
         best=gate.state.best.score.value,
         best_skill=gate.state.best.skill,

@@ -219,10 +219,15 @@ async def do_items(
         width = min(job.width, settings.env.workers)
         seed = seeds or settings.train.seed
         rows = await roll_out(items, skill, bench, client, width=width, seed=seed, what=what, sample=sample)
-    require_coverage(rows, settings.evaluation.min_coverage, what)
+    require_scores(rows, job, what)
+    return rows
+
+
+def require_scores(rows: Sequence[Row], job: Job, what: str) -> None:
+    """Raise LowCoverage when too few rows have a score; warn when none could be judged."""
+    require_coverage(rows, job.resolved.settings.evaluation.min_coverage, what)
     if warning := own_failure_of_all(rows):
         log.warning("%s: %s", what, warning)
-    return rows
 
 
 def read_rows(path: Path, ids: Sequence[str]) -> list[Row]:

@@ -88,7 +88,10 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step leaves for later steps of its epoch (loop.md section 11)."""
+    """What a step leaves for later steps of its epoch (loop.md section 11).
+
+    With `given_up` the score after is the most that the candidate could have reached.
+    """
 
     step: int
     action: str
@@ -99,6 +102,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     tried: Patch = Patch()
     score_before: float | None = None
     score_after: float | None = None
+    given_up: bool = False
 
 
 GateAction = Literal[
@@ -122,7 +126,7 @@ TAKEN: frozenset[str] = frozenset({"accept", "accept_new_best", "force_accept"})
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The whole state of training after a step.
 
-    `scored` maps the SHA-256 of every text that a target was shown on the selection split to
+    `scored` maps the SHA-256 of every text that a target was shown on the whole selection split to
     the file of its rows.
     """
 
@@ -136,7 +140,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """`gate.json`: the decision and the state after it.
 
     `candidate`, `compared` are the scores that were compared, on the ids that both have;
-    `improved` and `regressed` are the ids whose value by `metric` rose or fell; `reused_from` is where
+    `improved` and `regressed` are the ids whose value by `metric` rose or fell; `left_out` counts the
+    selection items that a candidate given up early had not done: its score is then the most that it could
+    have reached, full marks on those (`evaluation.early_reject`); `reused_from` is where
     the rows of an equal text were taken from; `density` is recorded only with
     `evaluation.use_semantic_density`.
     """
@@ -149,6 +155,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Score | None = None
     compared: Score | None = None
     paired: int = 0
+    left_out: int = 0
     candidate_sha256: str = ""
     improved: tuple[str, ...] = ()
     regressed: tuple[str, ...] = ()

@@ -171,7 +171,7 @@ def _mark(place: int, decision: Decision, metric: str) -> Mark | None:
         return None
     said = f"{decision.name}: {MARKS[kind][0]}"
     if value is not None:
-        said += f", {metric} {value:.3f}"
+        said += f", {metric} {'at most ' if gate.left_out else ''}{value:.3f}"
     if gate.compared and gate.compared.value is not None:
         said += f", compared with {gate.compared.value:.3f}"
     return Mark(place=place, value=value, marker=MARKS[kind][1], colour=MARKS[kind][2], title=said)

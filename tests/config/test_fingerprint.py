@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.config.fingerprint import PHASES, deciding
 
-TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_test", "repeat"}
+TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_split", "repeat"}
 OPTIMIZER = {"reflect", "aggregate", "select", "slow_update", "meta_skill"}
 GATES = {"gate", "gate_slow_update"}
 BASE = ("model.optimizer_backend=compat", "model.target_backend=compat")
@@ -27,6 +27,12 @@ CHANGES = [
     ("evaluation.gate_metric=soft", (), GATES | {"best_skill", "summary"}),
     ("evaluation.gate_mixed_weight=0.2", ("evaluation.gate_metric=mixed",), GATES | {"best_skill"}),
     ("evaluation.use_gate=false", (), GATES),
+    ("evaluation.early_reject=true", (), {"evaluate"}),
+    (
+        "evaluation.gate_metric=soft",
+        ("evaluation.early_reject=true",),
+        GATES | {"evaluate", "best_skill", "summary"},
+    ),
     ("evaluation.use_semantic_density=true", (), GATES | {"best_skill"}),
     ("evaluation.leading_words=must", ("evaluation.use_semantic_density=true",), GATES | {"best_skill"}),
     ("optimizer.slow_update_gate_with_selection=false", (), {"slow_update"}),

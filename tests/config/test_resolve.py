@@ -263,6 +263,16 @@ def test_refused_overrides(resolve, override, expected):
     assert "command line" in text
 
 
+def test_giving_up_early_needs_a_gate_that_looks_at_results_alone(resolve):
+    early = "evaluation.early_reject=true"
+    assert "early_reject: not with evaluation.use_semantic_density" in message(
+        resolve, "", early, "evaluation.use_semantic_density=true"
+    )
+    assert "early_reject has no effect: it needs evaluation.use_gate: true" in message(
+        resolve, "evaluation: {use_gate: false}", early
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -40,6 +40,7 @@ MODES = {
         "optimizer": ", use_slow_update: false, slow_update_samples: 4, longitudinal_pair_policy: changed",
     },
     "plain": {"optimizer": ", use_slow_update: false, use_meta_skill: false"},
+    "early": {"evaluation": ", early_reject: true", "optimizer": ", use_slow_update: false"},
     "open": {"evaluation": ", use_gate: false, eval_test: true"},
     "short": {
         "optimizer": ", slow_update_gate_with_selection: false",
@@ -194,6 +195,27 @@ def test_with_the_gate_off_every_candidate_is_taken(results):
     actions = {gate["action"] for gate in steps(results, "open")}
     assert "force_accept" in actions
     assert actions <= {"force_accept", "skip_no_change", "skip_no_patches"}
+
+
+def test_a_candidate_that_cannot_win_is_given_up(results):
+    given_up = 0
+    current = {row["id"] for row in rows(results, "early", "eval/val/initial/rollouts.jsonl")}
+    for gate in steps(results, "early"):
+        done = {row["id"] for row in rows(results, "early", f"steps/step_{gate['step']:04d}/selection.jsonl")}
+        assert done <= current
+        if gate["candidate"] is None or gate["reused_from"]:
+            continue
+        assert gate["left_out"] == len(current - done)
+        if gate["left_out"]:
+            given_up += 1
+            assert gate["action"] == "reject"
+            assert gate["digest"]["given_up"]
+            assert gate["candidate"]["value"] <= gate["compared"]["value"]
+            assert {*gate["improved"], *gate["regressed"]} <= done
+            assert gate["candidate_sha256"] not in gate["state"]["scored"]
+    assert given_up
+    events = read(results, "early", "history.json")
+    assert sum(event["left_out"] > 0 for event in events) == given_up
 
 
 def test_failures_only(results):
