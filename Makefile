@@ -31,7 +31,7 @@ check: $(BIN)/skillopt ## format, lint and types
 	$(BIN)/snakefmt --check Snakefile rules workflow/Snakefile
 	$(BIN)/snakemake --lint
 
-bench: $(BIN)/skillopt ## measure speed, calls and memory (about 15 minutes)
+bench: $(BIN)/skillopt ## measure speed, calls and memory (about 20 minutes)
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove .venv and caches, keep results

@@ -25,6 +25,7 @@ from benchmarks.items import make_splits  # noqa: E402
 
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
+evaluation: {{early_reject: {early_reject}}}
 calls: {{preflight_call: false}}
 env: {{name: searchqa, split_mode: split_dir, split_dir: data, workers: 24}}
 model:
@@ -45,10 +46,12 @@ class Recipe:
     epochs: int
     target: float
     optimizer: float
+    early_reject: str = "false"
 
 
 RECIPES = {
     "full": Recipe((400, 200, 1400), 1500, 40, 4, 0.2, 1.0),
+    "early": Recipe((400, 200, 1400), 1500, 40, 4, 0.2, 1.0, early_reject="true"),
     "realistic": Recipe((80, 40, 80), 800, 20, 2, 2.0, 10.0),
     "zero": Recipe((80, 40, 80), 800, 20, 2, 0.0, 0.0),
     "tiny": Recipe((6, 3, 3), 200, 3, 1, 0.0, 0.0),
@@ -96,7 +99,7 @@ def project(folder: Path, recipe: Recipe, url: str) -> Path:
     """Write a run's data and configuration."""
     make_splits(folder / "data", recipe.sizes, recipe.chars)
     (folder / "config").mkdir()
-    text = RUN.format(epochs=recipe.epochs, batch=recipe.batch, url=url)
+    text = RUN.format(epochs=recipe.epochs, batch=recipe.batch, early_reject=recipe.early_reject, url=url)
     (folder / "config/bench.yaml").write_text(text, encoding="utf-8")
     return folder
 
@@ -171,7 +174,7 @@ MEASURES: dict[str, Callable[[Path, Model], list[Measure]]] = {
     "phase": measure_phase,
     "plan": measure_plan,
 }
-USUAL = ("zero", "phase", "plan", "full", "realistic")
+USUAL = ("zero", "phase", "plan", "full", "early", "realistic")
 
 
 def main() -> None:
