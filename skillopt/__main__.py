@@ -14,6 +14,7 @@ from skillopt.errors import ExitCode, SkillOptError
 from skillopt.files import WriteError, write_json
 from skillopt.models.base import CallError
 from skillopt.progress import SUFFIX, Board
+from skillopt.texts import plain
 
 log = logging.getLogger("skillopt")
 
@@ -156,8 +157,6 @@ class FailureNote:
     def leave(self, code: ExitCode, message: str) -> int:
         """Write the note and return the exit code."""
         if self._path:
-            from skillopt.tools.terminal import plain
-
             note = {"command": self._command, "exit_code": int(code), "message": plain(message)}
             try:
                 write_json(self._path, note)
@@ -188,12 +187,7 @@ class PlainFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text for a terminal."""
-        text = super().format(record)
-        if text.isprintable():
-            return text
-        from skillopt.tools.terminal import plain
-
-        return plain(text)
+        return plain(super().format(record))
 
 
 def _set_up_logging(path: Path | None) -> None:
