@@ -18,7 +18,7 @@ from skillopt.models.ledger import read_ledger
 from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
-from skillopt.phases.problems import Unusable, unusable_answers
+from skillopt.phases.problems import UnusableAnswers, unusable_answers
 from skillopt.phases.spending import prices_of
 from skillopt.records import (
     TAKEN,
@@ -88,7 +88,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[Role, dict[str, Usage]]
     splits: dict[str, str]
     rests_on: str = ""
-    unusable: Unusable = Unusable()
+    unusable: UnusableAnswers = UnusableAnswers()
 
 
 def rests_on(run: Path, resolved: Resolved, plan: Plan) -> str:
