@@ -9,12 +9,12 @@ from skillopt.envs.base import Attempt, Chat
 from skillopt.envs.dialogue import deciding, talk
 from skillopt.envs.livemathematicianbench.options import Option, Shown, shown
 from skillopt.envs.livemathematicianbench.prompt import (
-    SKILL_LEFT_OUT,
     check_message,
     system_message,
     user_message,
 )
 from skillopt.envs.livemathematicianbench.scoring import chosen
+from skillopt.envs.told import left_out
 from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
@@ -40,7 +40,7 @@ async def answer_question(
     replies = await talk((system_message(skill), user), chat, check_message(), max_turns)
     outcome = judge_reply(deciding(replies), options.options)
     score = float(outcome.option == options.correct)
-    told = system_message(SKILL_LEFT_OUT if skill.strip() else "").content
+    told = system_message(left_out(skill)).content
     return Attempt(
         status=outcome.status,
         hard=score,

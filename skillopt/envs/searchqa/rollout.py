@@ -9,13 +9,13 @@ from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
 from skillopt.envs.dialogue import deciding, talk
 from skillopt.envs.searchqa.prompt import (
-    SKILL_LEFT_OUT,
     check_message,
     cut_context,
     system_message,
     user_message,
 )
 from skillopt.envs.searchqa.scoring import Judgement, judge
+from skillopt.envs.told import left_out
 from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
@@ -82,7 +82,7 @@ def _failed(status: Status, found: Found, why: str) -> Outcome:
 
 
 def _without_skill(skill: str) -> str:
-    return system_message(SKILL_LEFT_OUT if skill.strip() else "").content
+    return system_message(left_out(skill)).content
 
 
 def _said(replies: Sequence[Reply]) -> tuple[Turn, ...]:

@@ -16,7 +16,6 @@ from skillopt.envs.alfworld.household import NOTHING, Blueprint, HouseholdGame
 from skillopt.envs.alfworld.items import TASK_TYPES
 from skillopt.envs.alfworld.prompt import (
     NO_COMMAND,
-    SKILL_LEFT_OUT,
     WITHOUT_COMMAND,
     Step,
     system_message,
@@ -24,6 +23,7 @@ from skillopt.envs.alfworld.prompt import (
 )
 from skillopt.envs.alfworld.rollout import MOST_MISSES, play
 from skillopt.envs.base import CommonSettings
+from skillopt.envs.told import SKILL_LEFT_OUT
 from skillopt.errors import ConfigError, DataError
 from skillopt.models.base import CallError, Reply
 from skillopt.phases.plan import plan_run
