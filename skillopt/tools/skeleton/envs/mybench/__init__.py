@@ -32,10 +32,7 @@ class Mybench:
     settings: type[EnvSettings] = MybenchSettings
     prompts = PROMPTS
     initial_skill = FOLDER / "initial.md"
-
-    def read(self, path: Path) -> list[Item]:
-        """Read a data file or split folder: JSON or JSONL, a text or number `id` in each item."""
-        return read_items(path)
+    read = staticmethod(read_items)  # JSON, JSONL or CSV, a text or number `id` in each item
 
     def check(self, item: Item) -> str:
         """Say what is wrong with an item ("" when nothing is): it is refused before anything is paid for."""
