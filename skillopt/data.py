@@ -16,7 +16,7 @@ import msgspec
 from skillopt.config.resolved import Resolved
 from skillopt.config.settings import Env
 from skillopt.envs.base import Environment, WithFiles
-from skillopt.envs.itemfiles import SPLIT_FOLDERS, only_data_file, read_entries
+from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.files import canonical
 from skillopt.records import Item
@@ -129,11 +129,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(place: str, entry: dict[str, Any]) -> Item:
-    id_ = entry.get("id")
-    if isinstance(id_, int) and not isinstance(id_, bool):
-        id_ = str(id_)
-    if not isinstance(id_, str) or not id_.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number), found {id_!r}.")
+    id_ = id_text(place, entry.get("id"))
     task_type = entry.get("task_type")
     return Item(id=id_, data=entry, task_type=task_type if isinstance(task_type, str) else "")
 
