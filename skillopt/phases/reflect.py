@@ -10,6 +10,7 @@ import msgspec
 from skillopt.concurrent import gather
 from skillopt.config.settings import Settings
 from skillopt.data import load_splits
+from skillopt.decisions.scoring import is_right
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
 from skillopt.errors import ProviderDead
@@ -70,8 +71,8 @@ def group_rows(
     for number, batch in enumerate(batches):
         part = rows[start : start + len(batch.ids)]
         start += len(batch.ids)
-        failures = [row for row in part if row.hard is not None and row.hard < 1e-9]
-        successes = [row for row in part if row.hard is not None and row.hard >= 1e-9]
+        failures = [row for row in part if row.hard is not None and not is_right(row.hard)]
+        successes = [row for row in part if row.hard is not None and is_right(row.hard)]
         random.Random(batch.seed).shuffle(failures)
         random.Random(batch.seed + 1).shuffle(successes)
         groups += _cut("failure", number, failures, minibatch_size)
@@ -125,7 +126,7 @@ def failure_reasons(rows: Sequence[Row]) -> tuple[Pattern, ...]:
     """Group failed rows by their reason, the commonest first: what is left when no analyst saw a pattern."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        if row.hard is not None and row.hard < 1e-9 and row.reason:
+        if row.hard is not None and not is_right(row.hard) and row.reason:
             reasons.setdefault(row.reason, []).append(row.id)
     commonest = sorted(reasons.items(), key=lambda entry: -len(entry[1]))[:_MOST_REASONS]
     return tuple(
