@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from skillopt.config.resolved import Resolved
-from skillopt.config.settings import Env
+from skillopt.config.settings import Env, Evaluation
 from skillopt.envs.base import Environment, WithFiles
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
@@ -79,6 +79,12 @@ def canonical_split(name: str) -> SplitName:
 def used(items: list[Item], limit: int) -> list[Item]:
     """Return the first `limit` items in file order; 0 means all."""
     return items[:limit] if limit else items
+
+
+def used_items(splits: Splits, name: str, settings: Evaluation) -> list[Item]:
+    """Return the items of a split that a run uses: all to train on, up to `evaluation.*_env_num` to score."""
+    limits = {"train": 0, "val": settings.sel_env_num, "test": settings.test_env_num}
+    return used(splits.named(name), limits[canonical_split(name)])
 
 
 def content_digest(items: Sequence[Item]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from skillopt.data import canonical_split, load_splits, used
+from skillopt.data import canonical_split, load_splits, used_items
 from skillopt.decisions.scoring import interval, results_of, score
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
@@ -157,10 +157,8 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
 
 def split_items(job: Job, bench: Bench, split: str) -> list[Item]:
     """Return the items of a split that the run uses, in file order."""
-    name = canonical_split(split)
-    evaluation = job.resolved.settings.evaluation
-    limit = {"train": 0, "val": evaluation.sel_env_num, "test": evaluation.test_env_num}[name]
-    return used(load_splits(job.resolved, bench.environment).named(name), limit)
+    splits = load_splits(job.resolved, bench.environment)
+    return used_items(splits, split, job.resolved.settings.evaluation)
 
 
 def equal_rows(sha: str, state: Path | None, run: Path, same: Sequence[Path]) -> Path | None:
