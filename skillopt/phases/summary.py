@@ -15,11 +15,10 @@ from skillopt.config.settings import Optimizer
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
-from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
 from skillopt.phases.problems import UnusableAnswers, unusable_answers
-from skillopt.phases.spending import prices_of
+from skillopt.phases.spending import is_simulated, prices_of
 from skillopt.records import (
     TAKEN,
     Gate,
@@ -203,11 +202,7 @@ def _scores(run: Path, split: str, name: str, sha: str) -> Scores | None:
 
 def simulated_roles(resolved: Resolved) -> tuple[Role, ...]:
     """Return the roles that no real model played."""
-    return tuple(
-        role
-        for role, model in sorted(resolved.roles.items())
-        if "simulated" in backend_spec(model.backend).capabilities
-    )
+    return tuple(role for role, model in sorted(resolved.roles.items()) if is_simulated(model))
 
 
 def summarise(run: Path, last: Path, final: Gate) -> Summary:
