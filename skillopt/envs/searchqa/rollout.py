@@ -7,7 +7,7 @@ import msgspec
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
-from skillopt.envs.dialogue import deciding, talk
+from skillopt.envs.dialogue import deciding, talk, turns_of
 from skillopt.envs.searchqa.prompt import (
     check_message,
     cut_context,
@@ -48,7 +48,7 @@ async def answer_question(
         soft=outcome.judgement.f1,
         answer=outcome.found.text,
         turns=len(replies),
-        trajectory=(*told, *_said(replies), _note(question, golds, outcome)),
+        trajectory=(*told, *turns_of(replies, check_message()), _note(question, golds, outcome)),
         reason=_reason(golds, outcome),
         extra=_extra(golds, outcome, context_cut=context != item.data["context"]),
     )
@@ -83,15 +83,6 @@ def _failed(status: Status, found: Found, why: str) -> Outcome:
 
 def _without_skill(skill: str) -> str:
     return system_message(left_out(skill)).content
-
-
-def _said(replies: Sequence[Reply]) -> tuple[Turn, ...]:
-    turns = []
-    for number, reply in enumerate(replies):
-        if number:
-            turns.append(Turn(role="user", content=check_message().content))
-        turns.append(Turn(role="assistant", content=reply.text))
-    return tuple(turns)
 
 
 def _note(question: str, golds: Sequence[str], outcome: Outcome) -> Turn:
