@@ -9,13 +9,13 @@ import msgspec
 
 from skillopt.data import canonical_split, load_splits, used_items
 from skillopt.decisions.scoring import interval, results_of, score
-from skillopt.errors import ConfigError, CorruptFile
+from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.rollout import Bench, do_items, open_bench
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score
-from skillopt.skill import SkillDocument, sha256, visible
+from skillopt.skill import read_document, sha256, visible
 
 log = logging.getLogger(__name__)
 
@@ -122,14 +122,7 @@ def main(args: argparse.Namespace) -> None:
 
 def read_skill(path: Path | None) -> str:
     """Return a skill's text, "" without a file; raises ConfigError naming a line with broken markers."""
-    if path is None:
-        return ""
-    text = read_text(path)
-    try:
-        SkillDocument.parse(text)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    return text
+    return read_document(path).text if path else ""
 
 
 def has_candidate(record: Path | None, path: Path | None, text: str) -> bool:
