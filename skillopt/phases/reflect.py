@@ -155,7 +155,7 @@ async def _analyse(
         skill_aware=_keeps_notes(group.side, settings),
         group=tuple(_view(row, items[row.id], bench) for row in group.rows),
     )
-    request = Request(messages=messages, max_completion_tokens=_answer_tokens(settings))
+    request = Request(messages=messages, max_completion_tokens=answer_tokens(settings))
     reflection = Reflection(
         kind=group.side,
         micro_batch=group.micro_batch,
@@ -195,7 +195,8 @@ def _edit_limit(settings: Settings) -> int | None:
     return optimizer.learning_rate
 
 
-def _answer_tokens(settings: Settings) -> int:
+def answer_tokens(settings: Settings) -> int:
+    """Return the output limit of a call that proposes or merges changes."""
     if settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
         return settings.model.rewrite_max_completion_tokens
     return MAX_ANSWER_TOKENS
