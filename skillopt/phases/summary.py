@@ -19,6 +19,7 @@ from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
 from skillopt.phases.problems import UnusableAnswers, unusable_answers
 from skillopt.phases.spending import is_simulated, prices_of
+from skillopt.phases.table_text import Part, cell
 from skillopt.records import (
     TAKEN,
     Gate,
@@ -39,8 +40,6 @@ from skillopt.skill import sha256, visible
 
 OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
 """What training itself evaluates; other skills may have been evaluated beside it."""
-
-Kind = Literal["hard", "soft"]
 
 SKILLS = ("initial", "best", "last")
 """The skills that a summary tells of, in the order of its table."""
@@ -254,7 +253,7 @@ def _skill_scores(run: Path, name: str, skill: Path, rows: str, repeated: bool) 
 
 def table(summary: Summary) -> str:
     """Return the score table that is printed at the end of a run."""
-    columns: list[tuple[str, Kind]] = [("selection", "hard"), ("test", "hard"), ("test", "soft")]
+    columns: list[tuple[str, Part]] = [("selection", "hard"), ("test", "hard"), ("test", "soft")]
     if summary.metric != "hard":
         columns.insert(1, ("selection", "soft"))
     titles = "".join(f"{f'{split} {kind}':>22}" for split, kind in columns)
@@ -267,7 +266,7 @@ def table(summary: Summary) -> str:
     for name in SKILLS:
         skill = summary.skills[name]
         scores = {"selection": skill.selection, "test": skill.test}
-        cells = "".join(f"{_cell(scores[split], kind):>22}" for split, kind in columns)
+        cells = "".join(f"{cell(scores[split], kind):>22}" for split, kind in columns)
         lines.append(f"{name:<9}{cells}{skill.chars:>8}")
         gaps += [
             f"{name} on {split}: {found.score.n} of {found.score.total} items have a score"
@@ -290,16 +289,6 @@ def table(summary: Summary) -> str:
             f"({summary.unusable.times} times): {summary.unusable.commonest}"
         )
     return "\n".join(lines) + "\n"
-
-
-def _cell(score: SplitScore | None, kind: Kind) -> str:
-    if score is None:
-        return "-"
-    mean = score.score.hard if kind == "hard" else score.score.soft
-    bounds = score.hard_interval if kind == "hard" else score.soft_interval
-    if mean is None or bounds is None:
-        return "no score"
-    return f"{mean:.3f} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
 
 
 def _count(tokens: int | None) -> str:
