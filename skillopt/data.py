@@ -14,9 +14,9 @@ from typing import Any, Literal
 import msgspec
 
 from skillopt.config.resolved import Resolved
-from skillopt.config.settings import Env
+from skillopt.config.settings import Env, Evaluation
 from skillopt.envs.base import Environment, WithFiles
-from skillopt.envs.itemfiles import SPLIT_FOLDERS, only_data_file, read_entries
+from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.files import canonical
 from skillopt.records import Item
@@ -81,6 +81,12 @@ def used(items: list[Item], limit: int) -> list[Item]:
     return items[:limit] if limit else items
 
 
+def used_items(splits: Splits, name: str, settings: Evaluation) -> list[Item]:
+    """Return the items of a split that a run uses: all to train on, up to `evaluation.*_env_num` to score."""
+    limits = {"train": 0, "val": settings.sel_env_num, "test": settings.test_env_num}
+    return used(splits.named(name), limits[canonical_split(name)])
+
+
 def content_digest(items: Sequence[Item]) -> str:
     """Return the SHA-256 over the canonical contents of items, in order; where they lie plays no part."""
     digest = hashlib.sha256()
@@ -129,11 +135,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(place: str, entry: dict[str, Any]) -> Item:
-    id_ = entry.get("id")
-    if isinstance(id_, int) and not isinstance(id_, bool):
-        id_ = str(id_)
-    if not isinstance(id_, str) or not id_.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number), found {id_!r}.")
+    id_ = id_text(place, entry.get("id"))
     task_type = entry.get("task_type")
     return Item(id=id_, data=entry, task_type=task_type if isinstance(task_type, str) else "")
 

@@ -17,6 +17,7 @@ import msgspec
 from skillopt.errors import ConfigError
 from skillopt.models.base import Message
 from skillopt.records import Candidate, Edit, Patch, Suggestion, Turn
+from skillopt.texts import single_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -119,7 +120,7 @@ def _environment(folder: Path | None) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(fenced=fenced, line=one_line, changes=change_lines, listed=changes_of)
+    environment.filters.update(fenced=fenced, line=single_line, changes=change_lines, listed=changes_of)
     return environment
 
 
@@ -131,11 +132,6 @@ def fenced(text: str, label: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", str(text))), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{label}\n{text}\n{fence}"
-
-
-def one_line(text: str) -> str:
-    """Join the words of a text with single spaces."""
-    return " ".join(text.split())
 
 
 def changes_of(patch: Patch) -> tuple[Edit | Suggestion | Candidate, ...]:

@@ -12,6 +12,8 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
+from skillopt.texts import plain, single_line
+
 MASK = "[redacted]"
 
 _SHORTEST_SECRET = 6
@@ -116,8 +118,5 @@ def one_line(text: str, limit: int, secrets: Sequence[str] = ()) -> str:
     if cut:
         text = text[:_LOOKED_AT]
         text = text[: max(text.rfind(end) for end in " \n") + 1] or text
-    text = " ".join(redact(text).split())
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    if not text.isprintable():  # such as what moves a cursor, or names a window
-        text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    text = plain(single_line(redact(text)).encode("utf-8", "replace").decode("utf-8"))
     return text if len(text) <= limit and not cut else f"{text[:limit]}..."

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from skillopt.__main__ import PHASES, TOOLS, main
+from skillopt.cli import PHASES, TOOLS, main
 
 COMMAND = (sys.executable, "-m", "skillopt")
 

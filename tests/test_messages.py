@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from skillopt.__main__ import FailureNote, main
+from skillopt.cli import FailureNote, main
 from skillopt.errors import ExitCode
 
 ESCAPES = "\x1b]0;owned\x07 \x1b[2J\u202e"

@@ -74,10 +74,13 @@ def _located(resolved: Resolved, run_file: Path) -> Resolved:
 
 
 def _found_beside(project: Path, paths: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: str(project / path) if path and not Path(path).exists() and (project / path).exists() else path
-        for name, path in paths.items()
-    }
+    return {name: _beside(project, path) for name, path in paths.items()}
+
+
+def _beside(project: Path, path: str) -> str:
+    if path and not Path(path).exists() and (project / path).exists():
+        return str(project / path)
+    return path
 
 
 def _report(run_file: Path, problems: Sequence[str]) -> str:
@@ -92,12 +95,7 @@ def _own_value(value: Any, key: Key, run_file: Path) -> Any:
     if not key.path:
         return value
     project = run_file.absolute().parent.parent
-    entries = [value] if isinstance(value, str) else value
-    found = [
-        str(project / entry) if entry and not Path(entry).exists() and (project / entry).exists() else entry
-        for entry in entries
-    ]
-    return found[0] if isinstance(value, str) else found
+    return _beside(project, value) if isinstance(value, str) else [_beside(project, path) for path in value]
 
 
 def _resolved(

@@ -1,7 +1,6 @@
 """Which model plays which role: resolved here, once, from what the user set and where."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -129,27 +128,19 @@ def _backends(parts: list[Part]) -> str:
     return " and ".join(f"the {part.role} is played by {part.spec.name}" for part in parts)
 
 
-def _keys(part: Part, setting: Any) -> tuple[str, str]:
+def _keys(part: Part, setting: Setting) -> tuple[str, str]:
     return backend_key(part.spec, setting, None), backend_key(part.spec, setting, part.role)
 
 
-def _settings(history: History, part: Part) -> list[tuple[Any, SettingValue]]:
+def _settings(history: History, part: Part) -> list[tuple[Setting, SettingValue]]:
     """Return the values for a role: the higher layer wins, in one layer the key of the role."""
     found = []
     for setting in part.spec.settings:
         shared, own = (history.entries(key) for key in _keys(part, setting))
-        value = setting.default
-        if shared or own:
-            last = max((shared[-1] if shared else own[-1]), (own[-1] if own else shared[-1]), key=_rank)
-            if shared and own and own[-1].rank == shared[-1].rank:
-                last = own[-1]
-            value = last.value
-        found.append((setting, value))
+        # The order is stable: within one layer the key of the role comes last.
+        said = sorted([*shared[-1:], *own[-1:]], key=lambda entry: entry.rank)
+        found.append((setting, said[-1].value if said else setting.default))
     return found
-
-
-def _rank(entry: Entry) -> int:
-    return entry.rank
 
 
 def _choice(history: History, role: Role, limit: int | None) -> tuple[Entry, Entry | None]:

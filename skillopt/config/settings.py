@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from skillopt.decisions.pairs import Policy
+from skillopt.decisions.schedule import Scheduler
+from skillopt.decisions.scoring import Metric
 from skillopt.records import UpdateMode
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Scheduler = Literal["constant", "linear", "cosine", "autonomous"]
 BudgetControl = Literal["fixed", "autonomous", "none"]
-PairPolicy = Literal["mixed", "changed", "unchanged"]
 NoteSource = Literal["both", "failure_only"]
-GateMetric = Literal["hard", "soft", "mixed"]
 SplitMode = Literal["ratio", "split_dir"]
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -88,7 +88,7 @@ class Optimizer(Section, frozen=True, kw_only=True):
         bool, _says("Send the guidance through the gate (false: put it into the skill without a score).")
     ] = True
     longitudinal_pair_policy: Annotated[
-        PairPolicy, _says("Pairs of the comparison that are used: all, or those that (un)changed.")
+        Policy, _says("Pairs of the comparison that are used: all, or those that (un)changed.")
     ] = "mixed"
     use_meta_skill: Annotated[bool, _says("Keep a memory of the optimizer across epochs.")] = True
     use_skill_aware_reflection: Annotated[
@@ -114,7 +114,7 @@ class Evaluation(Section, frozen=True, kw_only=True):
         ),
     ] = False
     gate_metric: Annotated[
-        GateMetric, _says("Score that the gate compares: hard, soft, or a mixture of both.")
+        Metric, _says("Score that the gate compares: hard, soft, or a mixture of both.")
     ] = "hard"
     gate_mixed_weight: Annotated[
         float, _says("Share of the soft score (gate_metric mixed)."), msgspec.Meta(ge=0, le=1)

@@ -35,12 +35,7 @@ def read_yaml(path: Path) -> Any:
         mark, problem = loader.get_mark(), "characters that are not allowed in it"
     except RecursionError:
         mark, problem = loader.get_mark(), "values nested too deeply"
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-    ):  # of the parser, on what it does not foresee
+    except (ValueError, TypeError, LookupError, ArithmeticError):  # the parser, on what it does not foresee
         mark, problem = loader.get_mark(), "a mistake"
     raise ConfigError(
         f"{path}, line {mark.line + 1}, column {mark.column + 1}: expected YAML, found: {problem}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from skillopt.decisions.scoring import is_right
 from skillopt.records import Pair, PairKind, Row
 
 Policy = Literal["mixed", "changed", "unchanged"]
@@ -31,7 +32,7 @@ def classify(previous: Sequence[Row], current: Sequence[Row]) -> tuple[tuple[Pai
 
 
 def _kind(before: float, after: float) -> PairKind:
-    right_before, right_after = before >= 1e-9, after >= 1e-9
+    right_before, right_after = is_right(before), is_right(after)
     if right_before == right_after:
         return "stable_success" if right_after else "persistent_fail"
     return "improved" if right_after else "regressed"

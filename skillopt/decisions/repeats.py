@@ -4,7 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from skillopt.decisions.scoring import mean
+from skillopt.decisions.scoring import is_right, mean
 from skillopt.records import Results, Spread, Stability
 
 
@@ -42,7 +42,7 @@ def differences(before: Results, after: Results, part: int) -> list[float]:
 
 
 def _rights(repeats: Sequence[Results], id_: str) -> list[bool | None]:
-    return [None if (result := results[id_]) is None else result[0] >= 1e-9 for results in repeats]
+    return [None if (result := results[id_]) is None else is_right(result[0]) for results in repeats]
 
 
 def _item_mean(repeats: Sequence[Results], id_: str) -> tuple[float, float] | None:

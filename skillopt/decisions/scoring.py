@@ -9,6 +9,14 @@ from skillopt.records import Results, Row, Score
 Metric = Literal["hard", "soft", "mixed"]
 
 
+_RIGHT = 1e-9
+
+
+def is_right(hard: float) -> bool:
+    """Whether an item counts as a success: any hard score above 0, rounding aside."""
+    return hard >= _RIGHT
+
+
 def results_of(rows: Iterable[Row]) -> Results:
     """Return (hard, soft) per item id, None where a row has no score."""
     return {row.id: None if row.hard is None or row.soft is None else (row.hard, row.soft) for row in rows}

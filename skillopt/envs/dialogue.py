@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Chat
 from skillopt.models.base import Message, Reply
-from skillopt.records import Status
+from skillopt.records import Status, Turn
 
 
 async def talk(opening: tuple[Message, ...], chat: Chat, check: Message, max_turns: int) -> list[Reply]:
@@ -27,6 +27,16 @@ def deciding(replies: Sequence[Reply]) -> Reply:
     """Return the last reply with a complete answer, else the last one."""
     complete = [reply for reply in replies if _complete(reply)]
     return (complete or replies)[-1]
+
+
+def turns_of(replies: Sequence[Reply], check: Message) -> tuple[Turn, ...]:
+    """Return what was said after the opening: the replies, and the check before each but the first."""
+    turns: list[Turn] = []
+    for reply in replies:
+        if turns:
+            turns.append(Turn(role="user", content=check.content))
+        turns.append(Turn(role="assistant", content=reply.text))
+    return tuple(turns)
 
 
 def judge_reply(reply: Reply) -> tuple[Status, Found, str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -33,6 +33,20 @@ def read_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
         if not isinstance(entry, dict):
             raise DataError(f"{place}: expected an object, found {_kind(entry)}.{_hint(entry)}")
     return entries
+
+
+def id_text(place: str, given: Any, wanted: str = "an `id`") -> str:
+    """Return the id of an entry, a whole number as text; raises DataError naming place and `wanted`."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    if not is_text(given):
+        raise DataError(f"{place}: expected {wanted} (text or a whole number), found {given!r}.")
+    return given
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether a value is a text that is not blank."""
+    return isinstance(value, str) and bool(value.strip())
 
 
 def only_data_file(folder: Path) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.config.resolved import Resolved
-from skillopt.data import Splits, used
+from skillopt.data import Splits, used_items
 from skillopt.files import read_text
 from skillopt.forecast.counts import (
     Count,
@@ -128,8 +128,8 @@ async def _look(run: Run, bench: Bench, skill: str, store: Store, most: int) -> 
     first = set(ids_of(run.plan.steps[0]))
     wanted = {
         "train": sorted(splits.train, key=lambda item: item.id not in first),
-        "val": used(splits.val, settings.evaluation.sel_env_num),
-        "test": used(splits.test, settings.evaluation.test_env_num) if settings.evaluation.eval_test else [],
+        "val": used_items(splits, "val", settings.evaluation),
+        "test": used_items(splits, "test", settings.evaluation) if settings.evaluation.eval_test else [],
     }
     role, seed = run.resolved.roles["target"], settings.train.seed
     return {

@@ -15,20 +15,11 @@ from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
-from skillopt.phases.reflect import read_memory
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, ChangesAnswer
+from skillopt.phases.reflect import answer_tokens, read_memory
+from skillopt.phases.shapes import ChangesAnswer
 from skillopt.process import run_async
-from skillopt.prompting import render
-from skillopt.records import (
-    Candidate,
-    Edit,
-    Merged,
-    MergeNote,
-    Patch,
-    Reflections,
-    Side,
-    Suggestion,
-)
+from skillopt.prompting import changes_of, render
+from skillopt.records import Merged, MergeNote, Patch, Reflections, Side
 
 MergeSide = Literal["failure", "success", "both"]
 
@@ -74,11 +65,9 @@ class Merger(msgspec.Struct, frozen=True, kw_only=True):
             memory=self.memory,
             patches=tuple(group),
         )
-        full = mode == "full_rewrite_minibatch"
-        tokens = self.settings.model.rewrite_max_completion_tokens if full else MAX_ANSWER_TOKENS
         answer = await ask_json(
             self.client,
-            Request(messages=messages, max_completion_tokens=tokens),
+            Request(messages=messages, max_completion_tokens=answer_tokens(self.settings)),
             ChangesAnswer,
             attempts=self.settings.calls.answer_attempts,
             check=lambda value: value.lacks(mode),
@@ -113,8 +102,7 @@ def concatenate(patches: Sequence[Patch], level: int) -> Patch:
 
 
 def _support(patch: Patch) -> int:
-    changes: tuple[Edit | Suggestion | Candidate, ...] = (*patch.edits, *patch.suggestions, *patch.candidates)
-    return max((change.support_count for change in changes), default=0)
+    return max((change.support_count for change in changes_of(patch)), default=0)
 
 
 async def aggregate(reflections: Reflections, merger: Merger) -> Merged:

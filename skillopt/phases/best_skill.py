@@ -6,7 +6,7 @@ from pathlib import Path
 from skillopt.config.resolved import read_resolved
 from skillopt.decisions.gate import GateRule, strictly_better
 from skillopt.errors import CorruptFile
-from skillopt.files import read_json, read_jsonl, read_text, write_bytes, write_json
+from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
 from skillopt.phases.gate import Files, gate_rule, scored
 from skillopt.records import Gate, Row, Scored
 from skillopt.skill import sha256
@@ -49,11 +49,11 @@ def main(args: argparse.Namespace) -> None:
         )
         last = scored(read_text(args.last), read_jsonl(args.last_rows, Row), files, rule)
     best = best_of(read_json(args.gates[-1], Gate), last, rule)
-    content = (run / best.skill).read_bytes()
-    if sha256(content.decode("utf-8")) != best.sha256:
+    text = read_text(run / best.skill)
+    if sha256(text) != best.sha256:
         raise CorruptFile(
             f"{run / best.skill}: expected the text that was scored (SHA-256 {best.sha256}), found another. "
             "Delete the file and run the same command again."
         )
-    write_bytes(args.out, content)
+    write_text(args.out, text)
     write_json(args.record, best)

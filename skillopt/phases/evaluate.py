@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
-from skillopt.data import canonical_split, load_splits, used
+from skillopt.data import canonical_split, load_splits, used_items
 from skillopt.decisions.early import needed_next
 from skillopt.decisions.scoring import interval, results_of, score
-from skillopt.errors import ConfigError, CorruptFile
+from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.gate import Files, gate_rule, scored
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.rollout import Bench, do_items, open_bench, require_scores, roll_out
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score, Scored
-from skillopt.skill import SkillDocument, sha256, visible
+from skillopt.skill import read_document, sha256, visible
 
 log = logging.getLogger(__name__)
 
@@ -163,14 +163,7 @@ async def do_until_certain(
 
 def read_skill(path: Path | None) -> str:
     """Return a skill's text, "" without a file; raises ConfigError naming a line with broken markers."""
-    if path is None:
-        return ""
-    text = read_text(path)
-    try:
-        SkillDocument.parse(text)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    return text
+    return read_document(path).text if path else ""
 
 
 def has_candidate(record: Path | None, path: Path | None, text: str) -> bool:
@@ -198,10 +191,8 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
 
 def split_items(job: Job, bench: Bench, split: str) -> list[Item]:
     """Return the items of a split that the run uses, in file order."""
-    name = canonical_split(split)
-    evaluation = job.resolved.settings.evaluation
-    limit = {"train": 0, "val": evaluation.sel_env_num, "test": evaluation.test_env_num}[name]
-    return used(load_splits(job.resolved, bench.environment).named(name), limit)
+    splits = load_splits(job.resolved, bench.environment)
+    return used_items(splits, split, job.resolved.settings.evaluation)
 
 
 def equal_rows(sha: str, state: Path | None, run: Path, same: Sequence[Path]) -> Path | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from skillopt.config.resolved import read_resolved
 from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError
-from skillopt.files import read_text, write_text
-from skillopt.skill import SkillDocument
+from skillopt.files import write_text
+from skillopt.skill import read_document
 
 
 def initial_skill_path(env_name: str, skill_init: str) -> Path:
@@ -27,10 +27,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     env = read_resolved(args.config).settings.env
-    path = initial_skill_path(env.name, env.skill_init)
-    text = read_text(path)
-    try:
-        SkillDocument.parse(text)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    write_text(args.out, text)
+    write_text(args.out, read_document(initial_skill_path(env.name, env.skill_init)).text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.config.settings import Settings
 from skillopt.models.base import Role
 from skillopt.progress import Board
 
@@ -38,7 +39,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         from skillopt.phases.spending import allowance
 
         settings = self.resolved.settings
-        timeout = settings.env.exec_timeout if role == "target" else settings.calls.timeout
+        timeout = timeout_of(settings, role)
         return open_client(
             self.resolved.roles[role],
             policy=CallPolicy(
@@ -56,6 +57,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
                 self.resolved, role, root=self.store, run=self.run, phase=self.phase, patience=timeout
             ),
         )
+
+
+def timeout_of(settings: Settings, role: Role) -> float:
+    """Return the seconds that one attempt of a call may take."""
+    return settings.env.exec_timeout if role == "target" else settings.calls.timeout
 
 
 def add_job_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from skillopt.config.resolved import Resolved
-from skillopt.data import Splits, content_digest, load_splits, used, with_file_digests
+from skillopt.data import SPLITS, Splits, content_digest, load_splits, used_items, with_file_digests
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
@@ -29,10 +29,9 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     if isinstance(bench, WithFiles):
         own = msgspec.convert(resolved.env_settings, bench.settings)
         splits = with_file_digests(splits, bench, own)
-    limits = {"train": 0, "val": settings.evaluation.sel_env_num, "test": settings.evaluation.test_env_num}
-    info = {}
-    for name, limit in limits.items():
-        chosen = used(splits.named(name), limit)
+    info: dict[str, SplitInfo] = {}
+    for name in SPLITS:
+        chosen = used_items(splits, name, settings.evaluation)
         info[name] = SplitInfo(
             source=splits.source(name),
             size=len(splits.named(name)),

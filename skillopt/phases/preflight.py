@@ -24,6 +24,7 @@ from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store, call_key
 from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.phases.spending import is_simulated
 from skillopt.process import run_async
 
 _PROMPT = "Reply with the single word OK."
@@ -119,15 +120,11 @@ async def preflight(job: Job, env: Mapping[str, str]) -> None:
     new = [
         probe
         for probe in probes(job.resolved, env)
-        if not _simulated(probe.roles[0]) and store.get(call_key(probe.roles[0], probe.request)) is None
+        if not is_simulated(probe.roles[0]) and store.get(call_key(probe.roles[0], probe.request)) is None
     ]
     require_ready([role for probe in new for role in probe.roles], env)
     answers = await gather(ask(job.client(probe.roles[0].role, width=1), probe) for probe in new)
     require_answers(list(zip(new, answers, strict=True)))
-
-
-def _simulated(role: RoleModel) -> bool:
-    return "simulated" in backend_spec(role.backend).capabilities
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,5 +140,5 @@ def main(args: argparse.Namespace) -> None:
     if job.resolved.settings.calls.preflight_call:
         run_async(preflight(job, os.environ))
     else:
-        require_ready([role for role in job.resolved.roles.values() if not _simulated(role)], os.environ)
+        require_ready([role for role in job.resolved.roles.values() if not is_simulated(role)], os.environ)
     write_json(args.out, Preflight())

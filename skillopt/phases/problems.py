@@ -11,7 +11,7 @@ from skillopt.files import read_json
 from skillopt.records import Merged, MetaSkill, Plan, Reflections, Selected, SlowUpdate, Update
 
 
-class Unusable(msgspec.Struct, frozen=True, kw_only=True):
+class UnusableAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """How many answers could not be used, and the commonest problem with its count."""
 
     answers: int = 0
@@ -19,13 +19,13 @@ class Unusable(msgspec.Struct, frozen=True, kw_only=True):
     times: int = 0
 
 
-def unusable_answers(run: Path, plan: Plan, optimizer: Optimizer) -> Unusable:
+def unusable_answers(run: Path, plan: Plan, optimizer: Optimizer) -> UnusableAnswers:
     """Count what a finished run's files record as unusable answers."""
     found = Counter(_problems(run, plan, optimizer))
     if not found:
-        return Unusable()
+        return UnusableAnswers()
     commonest, times = found.most_common(1)[0]
-    return Unusable(answers=found.total(), commonest=commonest, times=times)
+    return UnusableAnswers(answers=found.total(), commonest=commonest, times=times)
 
 
 def _problems(run: Path, plan: Plan, optimizer: Optimizer) -> Iterator[str]:

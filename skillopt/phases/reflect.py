@@ -10,6 +10,7 @@ import msgspec
 from skillopt.concurrent import gather
 from skillopt.config.settings import Settings
 from skillopt.data import load_splits
+from skillopt.decisions.scoring import is_right
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
 from skillopt.errors import ProviderDead
@@ -70,8 +71,8 @@ def group_rows(
     for number, batch in enumerate(batches):
         part = rows[start : start + len(batch.ids)]
         start += len(batch.ids)
-        failures = [row for row in part if row.hard is not None and row.hard < 1e-9]
-        successes = [row for row in part if row.hard is not None and row.hard >= 1e-9]
+        failures = [row for row in part if row.hard is not None and not is_right(row.hard)]
+        successes = [row for row in part if row.hard is not None and is_right(row.hard)]
         random.Random(batch.seed).shuffle(failures)
         random.Random(batch.seed + 1).shuffle(successes)
         groups += _cut("failure", number, failures, minibatch_size)
@@ -125,7 +126,7 @@ def failure_reasons(rows: Sequence[Row]) -> tuple[Pattern, ...]:
     """Group failed rows by their reason, the commonest first: what is left when no analyst saw a pattern."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        if row.hard is not None and row.hard < 1e-9 and row.reason:
+        if row.hard is not None and not is_right(row.hard) and row.reason:
             reasons.setdefault(row.reason, []).append(row.id)
     commonest = sorted(reasons.items(), key=lambda entry: -len(entry[1]))[:_MOST_REASONS]
     return tuple(
@@ -154,7 +155,7 @@ async def _analyse(
         skill_aware=_keeps_notes(group.side, settings),
         group=tuple(_view(row, items[row.id], bench) for row in group.rows),
     )
-    request = Request(messages=messages, max_completion_tokens=_answer_tokens(settings))
+    request = Request(messages=messages, max_completion_tokens=answer_tokens(settings))
     reflection = Reflection(
         kind=group.side,
         micro_batch=group.micro_batch,
@@ -194,7 +195,8 @@ def _edit_limit(settings: Settings) -> int | None:
     return optimizer.learning_rate
 
 
-def _answer_tokens(settings: Settings) -> int:
+def answer_tokens(settings: Settings) -> int:
+    """Return the output limit of a call that proposes or merges changes."""
     if settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
         return settings.model.rewrite_max_completion_tokens
     return MAX_ANSWER_TOKENS

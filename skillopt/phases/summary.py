@@ -15,11 +15,11 @@ from skillopt.config.settings import Optimizer
 from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
-from skillopt.models.registry import backend_spec
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
-from skillopt.phases.problems import Unusable, unusable_answers
-from skillopt.phases.spending import prices_of
+from skillopt.phases.problems import UnusableAnswers, unusable_answers
+from skillopt.phases.spending import is_simulated, prices_of
+from skillopt.phases.table_text import Part, cell
 from skillopt.records import (
     TAKEN,
     Gate,
@@ -40,8 +40,6 @@ from skillopt.skill import sha256, visible
 
 OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
 """What training itself evaluates; other skills may have been evaluated beside it."""
-
-Kind = Literal["hard", "soft"]
 
 SKILLS = ("initial", "best", "last")
 """The skills that a summary tells of, in the order of its table."""
@@ -88,7 +86,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[Role, dict[str, Usage]]
     splits: dict[str, str]
     rests_on: str = ""
-    unusable: Unusable = Unusable()
+    unusable: UnusableAnswers = UnusableAnswers()
 
 
 def rests_on(run: Path, resolved: Resolved, plan: Plan) -> str:
@@ -203,11 +201,7 @@ def _scores(run: Path, split: str, name: str, sha: str) -> Scores | None:
 
 def simulated_roles(resolved: Resolved) -> tuple[Role, ...]:
     """Return the roles that no real model played."""
-    return tuple(
-        role
-        for role, model in sorted(resolved.roles.items())
-        if "simulated" in backend_spec(model.backend).capabilities
-    )
+    return tuple(role for role, model in sorted(resolved.roles.items()) if is_simulated(model))
 
 
 def summarise(run: Path, last: Path, final: Gate) -> Summary:
@@ -259,7 +253,7 @@ def _skill_scores(run: Path, name: str, skill: Path, rows: str, repeated: bool) 
 
 def table(summary: Summary) -> str:
     """Return the score table that is printed at the end of a run."""
-    columns: list[tuple[str, Kind]] = [("selection", "hard"), ("test", "hard"), ("test", "soft")]
+    columns: list[tuple[str, Part]] = [("selection", "hard"), ("test", "hard"), ("test", "soft")]
     if summary.metric != "hard":
         columns.insert(1, ("selection", "soft"))
     titles = "".join(f"{f'{split} {kind}':>22}" for split, kind in columns)
@@ -272,7 +266,7 @@ def table(summary: Summary) -> str:
     for name in SKILLS:
         skill = summary.skills[name]
         scores = {"selection": skill.selection, "test": skill.test}
-        cells = "".join(f"{_cell(scores[split], kind):>22}" for split, kind in columns)
+        cells = "".join(f"{cell(scores[split], kind):>22}" for split, kind in columns)
         lines.append(f"{name:<9}{cells}{skill.chars:>8}")
         gaps += [
             f"{name} on {split}: {found.score.n} of {found.score.total} items have a score"
@@ -295,16 +289,6 @@ def table(summary: Summary) -> str:
             f"({summary.unusable.times} times): {summary.unusable.commonest}"
         )
     return "\n".join(lines) + "\n"
-
-
-def _cell(score: SplitScore | None, kind: Kind) -> str:
-    if score is None:
-        return "-"
-    mean = score.score.hard if kind == "hard" else score.score.soft
-    bounds = score.hard_interval if kind == "hard" else score.soft_interval
-    if mean is None or bounds is None:
-        return "no score"
-    return f"{mean:.3f} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
 
 
 def _count(tokens: int | None) -> str:

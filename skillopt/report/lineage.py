@@ -17,6 +17,7 @@ from skillopt.records import Edit, Reflection, Reflections, SlowUpdate, Update
 from skillopt.report.record import Decision, RunRecord
 from skillopt.skill import SkillDocument, sha256
 from skillopt.skill.markers import MARKERS, lines_of
+from skillopt.texts import single_line
 
 Kind = Literal["initial", "edit", "rewrite", "guidance", "note", "region", "unknown"]
 SIMILAR = 0.6
@@ -223,7 +224,7 @@ class _Origins:
 
     def _noted(self, text: str) -> Cause | None:
         note = text.strip().removeprefix("- ")
-        return _cause([group for group in self._groups if note in map(_words, group.notes)], exact=True)
+        return _cause([group for group in self._groups if note in map(single_line, group.notes)], exact=True)
 
     def _origin(
         self, kind: Kind, number: int = 0, edit: Edit | None = None, cause: Cause | None = None
@@ -259,15 +260,15 @@ def _places(text: str) -> Iterator[str]:
 
 def _holds(edit: Edit, text: str) -> bool:
     """Whether a line of the document shows an edit's content, whole or within the line."""
-    wanted = _words(text)
-    contents = [_words(line) for line in edit.content.splitlines() if line.strip()]
+    wanted = single_line(text)
+    contents = [single_line(line) for line in edit.content.splitlines() if line.strip()]
     return any(wanted == content or content in wanted for content in contents)
 
 
 def _proposers(edit: Edit, groups: Sequence[Reflection]) -> Cause | None:
     """Return the groups that proposed this content; else all of its side, for merging reworded it."""
-    content = _words(edit.content)
-    exact = [g for g in groups if g.patch and any(_words(e.content) == content for e in g.patch.edits)]
+    content = single_line(edit.content)
+    exact = [g for g in groups if g.patch and any(single_line(e.content) == content for e in g.patch.edits)]
     if exact:
         return _cause(exact, exact=True)
     return _cause([group for group in groups if group.kind == edit.source_type], exact=False)
@@ -285,7 +286,3 @@ def _cause(groups: Sequence[Reflection], *, exact: bool) -> Cause | None:
         ids=tuple(dict.fromkeys(id_ for group in groups for id_ in group.ids)),
         patterns=tuple(f"{text} ({count})" for text, count in patterns.most_common()),
     )
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())

@@ -52,13 +52,13 @@ def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
         calls=calls,
         chosen=[option for option in options if option.origin],
         defaults=[option for option in options if not option.origin],
-        unusable=_unusable(sections),
+        unusable=_notice_of_unusable(sections),
         problems=list(dict.fromkeys(record.files.problems)),
     )
 
 
-class Unusable(msgspec.Struct, frozen=True, kw_only=True):
-    """Answers of the optimizer that could not be used: how many, in which decisions, and why, most first.
+class UnusableNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page says of answers that could not be used: how many, in which decisions, why, most first.
 
     `unanswered` minibatches got no other.
     """
@@ -69,14 +69,14 @@ class Unusable(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[tuple[str, int], ...]
 
 
-def _unusable(sections: Sequence[Section]) -> Unusable | None:
+def _notice_of_unusable(sections: Sequence[Section]) -> UnusableNotice | None:
     """Sum up what every section tells of such answers; None when all could be used."""
     said = [problem.reason for part in sections for problem in part.problems]
     if not said:
         return None
     kinds = Counter(map(_kind, said))
     examples = {_kind(reason): reason for reason in reversed(said)}
-    return Unusable(
+    return UnusableNotice(
         count=len(said),
         unanswered=sum(part.unanswered for part in sections),
         places=tuple((part.decision.key, part.decision.name) for part in sections if part.problems),

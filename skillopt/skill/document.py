@@ -1,10 +1,12 @@
 """A skill document: a body, then at most one protected region of each kind (arXiv 2605.23904)."""
 
 import hashlib
+from pathlib import Path
 
 import msgspec
 
 from skillopt.errors import ConfigError
+from skillopt.files import read_text
 from skillopt.skill.markers import (
     MARKERS,
     Edge,
@@ -56,6 +58,14 @@ class SkillDocument(msgspec.Struct, frozen=True, kw_only=True):
         """Return what lies in a region, without blank lines at both ends."""
         region = self.region(kind)
         return None if region is None else _trim(self.text[region.start : region.end])
+
+
+def read_document(path: Path) -> SkillDocument:
+    """Read a skill file; raises ConfigError naming the file and the line when markers are broken."""
+    try:
+        return SkillDocument.parse(read_text(path))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def sha256(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from skillopt.skill.document import SkillDocument, with_region
 from skillopt.skill.markers import lines_of, without_markers
+from skillopt.texts import single_line
 
 _BULLET = re.compile(r"^[-*+](?:\s+|$)")
 
@@ -48,7 +49,7 @@ def merge_notes(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
 
 
 def _key(note: str) -> str:
-    return " ".join(note.casefold().split()).rstrip(" .,;:!?…")
+    return single_line(note.casefold()).rstrip(" .,;:!?…")
 
 
 def _clean(note: str) -> str:
@@ -56,5 +57,5 @@ def _clean(note: str) -> str:
     before = None
     while note != before:
         before = note
-        note = _BULLET.sub("", without_markers(" ".join(note.split())))
+        note = _BULLET.sub("", without_markers(single_line(note)))
     return note

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from skillopt.data import SPLITS, canonical_split
-from skillopt.envs.itemfiles import read_entries
+from skillopt.envs.itemfiles import id_text, read_entries
 from skillopt.errors import DataError
 
 RECORD = "split_manifest.json"
@@ -52,7 +52,7 @@ def read_manifest(folder: Path, benchmark: str) -> Manifest:
             f"{folder}: expected a manifest with {', '.join(SPLITS)}; {', '.join(missing)} missing"
         )
     items = tuple(
-        Wanted(id=_id(place, entry), split=split, entry=entry)
+        Wanted(id=id_text(place, entry.get("id")), split=split, entry=entry)
         for split in SPLITS
         for place, entry in read_entries(folder / split)
     )
@@ -68,15 +68,6 @@ def listed(ids: list[str]) -> str:
     """Return how many ids, and the first few of them."""
     more = ", ..." if len(ids) > _LISTED else ""
     return f"{len(ids)} ({', '.join(ids[:_LISTED])}{more})"
-
-
-def _id(place: str, entry: dict[str, Any]) -> str:
-    given = entry.get("id")
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number), found {given!r}.")
-    return given
 
 
 def _require_unique(manifest: Manifest) -> None:

@@ -9,7 +9,7 @@ from skillopt.errors import ConfigError
 from skillopt.naming import run_folder
 from skillopt.report.lineage import Cause, Line, Lineage, Origin, lineage_of
 from skillopt.report.record import RunRecord
-from skillopt.tools.terminal import plain
+from skillopt.texts import plain
 
 UNEXPLAINED = (
     "no version that the run's folder holds is this text. The skill was changed by hand, or the folder has "

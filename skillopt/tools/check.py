@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from skillopt.config.resolved import Resolved
-from skillopt.models.base import CallError, Reply
+from skillopt.models.base import CallError, Reply, Role
 from skillopt.models.client import CallPolicy, open_client
 from skillopt.models.ledger import Ledger
 from skillopt.models.store import Store
 from skillopt.naming import run_name
+from skillopt.phases.job import timeout_of
 from skillopt.phases.preflight import (
     Probe,
     ask,
@@ -81,7 +82,7 @@ async def _ask(resolved: Resolved, probe: Probe, env: Mapping[str, str]) -> Repl
     with tempfile.TemporaryDirectory(prefix="skillopt-check-") as folder:
         client = open_client(
             role,
-            policy=_policy(resolved, role.role == "target"),
+            policy=_policy(resolved, role.role),
             width=1,
             store=Store(Path(folder)),
             ledger=Ledger(Path(folder), run="check", phase="check", label=role.role),
@@ -90,12 +91,12 @@ async def _ask(resolved: Resolved, probe: Probe, env: Mapping[str, str]) -> Repl
         return await ask(client, probe)
 
 
-def _policy(resolved: Resolved, target: bool) -> CallPolicy:
+def _policy(resolved: Resolved, role: Role) -> CallPolicy:
     """Return the run's limits, with less patience. One failure says nothing about the next call here."""
     settings = resolved.settings
     return CallPolicy(
         max_attempts=min(settings.calls.max_attempts, _MOST_ATTEMPTS),
         max_wait=min(settings.calls.max_wait, _MOST_WAIT),
-        timeout=settings.env.exec_timeout if target else settings.calls.timeout,
+        timeout=timeout_of(settings, role),
         systemic_failures=2,
     )

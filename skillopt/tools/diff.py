@@ -13,7 +13,7 @@ from skillopt.report.facts import skills_of
 from skillopt.report.options import differing
 from skillopt.report.record import RunRecord
 from skillopt.report.runs import data_notes, named
-from skillopt.tools.terminal import plain
+from skillopt.texts import plain
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ paid for, in training too, are not asked for again.
 
 import argparse
 import json
-import logging
 import os
 from pathlib import Path
 
@@ -20,16 +19,14 @@ from skillopt.naming import run_name
 from skillopt.phases.plan import plan_run
 from skillopt.tools.status import read_status
 from skillopt.tools.train import (
-    DRY_RUNS,
-    clear_failures,
+    add_engine_arguments,
     engine_command,
-    open_stale_lock,
+    get_ready,
     run_engine,
     run_file,
+    say_interrupted,
 )
 from skillopt.tools.workflow import workflow_root
-
-log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,12 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--split", nargs="+", default=["test"], help=f"{', '.join(SPLITS)}; default: test")
     parser.add_argument("--repeats", type=int, help="how often each item is done (evaluation.repeats)")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
-    parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
-    parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be done, run nothing")
-    parser.set_defaults(snakemake=[])
-    parser.epilog = "What stands after -- is handed to snakemake."
+    add_engine_arguments(parser, dry_run="show what would be done, run nothing")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -71,15 +63,10 @@ def main(args: argparse.Namespace) -> int:
     tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
     given = ["forecast=off"]  # it would tell of the training
     given += [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
-    args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
-    command = engine_command(root, args, [str(path) for path in tables], given)
-    if not args.dry_run:
-        open_stale_lock(root)
-        clear_failures(Path("results") / args.run)
-    code, interrupted = run_engine(command)
+    get_ready(root, args)
+    code, interrupted = run_engine(engine_command(root, args, [str(path) for path in tables], given))
     if interrupted:
-        log.warning("interrupted: run the same command again to go on; what was paid for is kept")
-        return int(ExitCode.INTERRUPTED)
+        return say_interrupted()
     if code and (Path("results") / args.run / "config.json").exists():
         failures = read_status(Path("results") / args.run).failures
         return int(failures[0].code if failures else ExitCode.UNEXPECTED)

@@ -17,7 +17,7 @@ from skillopt.report.figures import as_csv
 from skillopt.report.record import RunRecord
 from skillopt.report.render import cut, picture
 from skillopt.report.runs import Comparison, RunRow, cells, compare, find_runs, render_runs, scores_chart
-from skillopt.tools.terminal import plain
+from skillopt.texts import plain
 
 WIDTH = 120
 """Width of the text where there is no terminal."""

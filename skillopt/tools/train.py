@@ -48,10 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run", type=run_name, help="name of a run: config/<run>.yaml is read, results/<run>/ is written"
     )
+    add_engine_arguments(parser, dry_run="show the training plan, run nothing")
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser, *, dry_run: str) -> None:
+    """Declare what `engine_command` reads; `dry_run` says what that option does."""
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="overrides of the file")
     parser.add_argument("--cores", type=int, default=8, help="jobs side by side")
     parser.add_argument("--verbose", action="store_true", help="show every job as the engine starts it")
-    parser.add_argument("--dry-run", action="store_true", help="show the training plan, run nothing")
+    parser.add_argument("--dry-run", action="store_true", help=dry_run)
     parser.set_defaults(snakemake=[])
     parser.epilog = "What stands after -- is handed to snakemake."
 
@@ -65,10 +70,7 @@ def main(args: argparse.Namespace) -> int:
     resolved = load_run(file, args.set, os.environ)
     plan, _ = plan_run(args.run, resolved)
     log.info("the gate: %s", resolution(plan.splits["val"].used))
-    args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
-    if not args.dry_run:
-        open_stale_lock(root)
-        clear_failures(Path("results") / args.run)
+    get_ready(root, args)
     folder = f"results/{args.run}"
     code, interrupted = run_engine(
         engine_command(root, args, [f"{folder}/best_skill.md", f"{folder}/report.html"], [])
@@ -76,8 +78,7 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         return code
     if interrupted:
-        log.warning("interrupted: run the same command again to go on; what was paid for is kept")
-        return int(ExitCode.INTERRUPTED)
+        return say_interrupted()
     results = Path("results") / args.run
     if code == 0:  # with nothing to do the workflow has not said what all is up to date with
         write_records(results, resolved, plan)
@@ -98,10 +99,23 @@ def ended(code: int, status: Status) -> ExitCode:
     return status.failures[0].code if status.failures else ExitCode.UNEXPECTED
 
 
-def clear_failures(run: Path) -> None:
-    """Remove what phases left when they failed: whatever is still to be done is done again."""
-    for note in run.glob("logs/**/*.failure.json"):
+def get_ready(root: Path, args: argparse.Namespace) -> None:
+    """Open a stale lock and forget what failed: it is done again. Nothing of that in a dry run.
+
+    Which may be asked for by an option of the engine's own, behind the `--`.
+    """
+    args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
+    if args.dry_run:
+        return
+    open_stale_lock(root)
+    for note in (Path("results") / args.run).glob("logs/**/*.failure.json"):
         note.unlink()
+
+
+def say_interrupted() -> int:
+    """Say how to go on, and return the exit code."""
+    log.warning("interrupted: run the same command again to go on; what was paid for is kept")
+    return int(ExitCode.INTERRUPTED)
 
 
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:

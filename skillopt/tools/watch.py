@@ -18,6 +18,7 @@ from skillopt.models.prices import dollars
 from skillopt.naming import run_folder
 from skillopt.progress import Part
 from skillopt.records import Usage
+from skillopt.texts import plain
 from skillopt.tools.live import Phase, View, Viewer
 
 _STYLES = {"running": "bold cyan", "finished": "bold green", "failed": "bold red", "dead": "bold red"}
@@ -71,7 +72,7 @@ def frame(view: View) -> RenderableType:
 
 def clean(text: str) -> str:
     """Return a text on one line without control characters: what models and providers say is no command."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    return plain(text, kept="", mark=" ")
 
 
 def _head(view: View) -> RenderableType:

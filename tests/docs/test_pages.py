@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from pages import PAGES, ROOT, blocks, code, name
 
-from skillopt.__main__ import PHASES, TOOLS
+from skillopt.cli import PHASES, TOOLS
 from skillopt.config.resolve import load_run
 from skillopt.errors import ExitCode
 from skillopt.records import EditStatus, GateAction, Status

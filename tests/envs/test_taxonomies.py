@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from analysts import failure_prompt
 
 from skillopt.envs.registry import environment
-from skillopt.prompting import TrajectoryView, render
 
 RULES = ("rule_missing", "rule_wrong", "rule_ignored")
 KINDS = {
@@ -23,17 +23,6 @@ KINDS = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_kinds_of_failure(name):
-    view = TrajectoryView(id="x", task_type="t", reason="r", turns=1, reference="", trajectory=())
-    told = render(
-        "analyst_failure",
-        folder=environment(name).prompts,
-        skill="- a rule",
-        update_mode="patch",
-        skill_aware=False,
-        learning_rate=4,
-        history=(),
-        memory="",
-        group=(view,),
-    )[0].content
+    told = failure_prompt(environment(name).prompts)[0].content
     kinds = told.partition("Kinds of failure")[2].partition("\n\n")[0]
     assert set(re.findall(r"^- (\w+)", kinds, re.MULTILINE)) == {*KINDS[name], "other"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.errors import ExitCode
 from skillopt.files import read_json, read_jsonl, write_json, write_text

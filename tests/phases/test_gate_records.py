@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import GateRule
 from skillopt.errors import ExitCode

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import GateRule
 from skillopt.errors import ExitCode
@@ -305,8 +305,9 @@ def test_best_skill_is_a_copy_of_the_text_that_was_scored(run):
     assert main([str(part) for part in command]) == ExitCode.OK
     assert (run / "best_skill.md").read_bytes() == BETTER.encode()
     assert read_json(run / "best_skill.json", Scored).origin == "steps/step_0001/selection.jsonl"
-    write_text(run / "steps/step_0001/candidate.md", BETTER + "- by hand\n")
-    assert main([str(part) for part in command]) == ExitCode.CORRUPT_FILE
+    for damaged in (BETTER.encode() + b"- by hand\n", BETTER.encode() + b"\xff"):
+        (run / "steps/step_0001/candidate.md").write_bytes(damaged)
+        assert main([str(part) for part in command]) == ExitCode.CORRUPT_FILE
 
 
 # equal texts

@@ -4,7 +4,7 @@ import pytest
 from endpoint import Answer
 from optimizing import RUN, answer, ask, in_turn, settings, user_of
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.envs.registry import environment
 from skillopt.errors import ExitCode

@@ -5,7 +5,7 @@ import json
 import pytest
 from madeup import MadeUp
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.errors import ExitCode
 
 ROLES = ("optimizer", "target")

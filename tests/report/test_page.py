@@ -9,7 +9,7 @@ import pytest
 from madeup import MadeUp
 from markupsafe import escape
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.files import read_json, write_json, write_text
 from skillopt.records import MetaSkill, Reflections
 from skillopt.report.figures import figures_of

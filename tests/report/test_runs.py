@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from madeup import MadeUp
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.files import write_json, write_text
 from skillopt.models.prices import dollars
 from skillopt.report.options import differing

@@ -3,7 +3,7 @@
 import json
 import re
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.envs.registry import environment_names
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.naming import run_folder, run_name
 
 

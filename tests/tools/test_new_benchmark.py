@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from pages import ROOT, environment
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.envs import registry
 from skillopt.envs.base import CommonSettings
 from skillopt.models.base import Reply

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import read_resolved
 from skillopt.errors import ExitCode

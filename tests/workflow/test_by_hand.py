@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 
 
 def test_the_printed_lines_one_after_the_other_make_the_same_run(finished, project, server, monkeypatch):

@@ -1,16 +1,17 @@
 """What the target is told: the constant part first, so that providers can cache it."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 
 import msgspec
 
+from skillopt.envs.told import fill
 from skillopt.models.base import Message
+from skillopt.texts import single_line
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 NO_COMMAND = "(no command)"
 WITHOUT_COMMAND = "Your reply held no command between action tags, so nothing was done."
 
@@ -34,7 +35,7 @@ def user_message(
     """The task, the last `history` steps and what is seen now; `start` is what was seen at first."""
     first = max(0, len(steps) - history)
     lines = [
-        f"{number}. {step.command or NO_COMMAND} -> {one_line(step.seen)}"
+        f"{number}. {step.command or NO_COMMAND} -> {single_line(step.seen)}"
         for number, step in enumerate(steps, 1)
         if number > first
     ]
@@ -51,17 +52,3 @@ def user_message(
 def listed(commands: Sequence[str]) -> str:
     """Return commands one a line; `help`, which no game is won by, is left out."""
     return "\n".join(f"- {command}" for command in commands if command != "help")
-
-
-def one_line(text: str) -> str:
-    """Return a text on one line."""
-    return " ".join(text.split())
-
-
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

@@ -8,7 +8,6 @@ import msgspec
 from skillopt.envs.alfworld.commands import Command, find_command
 from skillopt.envs.alfworld.engine import TASK_MARK, EngineFailure, Game, Scene
 from skillopt.envs.alfworld.prompt import (
-    SKILL_LEFT_OUT,
     WITHOUT_COMMAND,
     Step,
     listed,
@@ -16,6 +15,7 @@ from skillopt.envs.alfworld.prompt import (
     user_message,
 )
 from skillopt.envs.base import Attempt, Chat
+from skillopt.envs.told import left_out
 from skillopt.models.base import Reply
 from skillopt.records import Failure, Status, Turn
 
@@ -130,7 +130,7 @@ def _judged(match: Match, skill: str, max_turns: int) -> Attempt:
 
 
 def _opening(match: Match, skill: str, max_turns: int) -> tuple[Turn, ...]:
-    shown = system_message(SKILL_LEFT_OUT if skill.strip() else "", max_turns)
+    shown = system_message(left_out(skill), max_turns)
     return (
         Turn(role="system", content=shown.content),
         Turn(role="user", content=f"## Your task\n\n{match.task}"),

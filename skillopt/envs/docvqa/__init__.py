@@ -29,14 +29,8 @@ class DocVQA:
     settings: type[EnvSettings] = DocVQASettings
     prompts: Path = FOLDER
     initial_skill: Path = Path(__file__).parent / "initial.md"
-
-    def read(self, path: Path) -> list[Item]:
-        """Read one data file or split folder; raises DataError naming file and item."""
-        return read_items(path)
-
-    def check(self, item: Item) -> str:
-        """Say what is wrong with an item ("" when nothing is)."""
-        return problem(item)
+    read = staticmethod(read_items)
+    check = staticmethod(problem)
 
     def reference(self, item: Item) -> str:
         """Return nothing: the note at the end of a trajectory holds the accepted answers."""

@@ -4,8 +4,7 @@ import ast
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from skillopt.envs.itemfiles import read_entries
-from skillopt.errors import DataError
+from skillopt.envs.itemfiles import id_text, is_text, read_entries
 from skillopt.records import Item
 
 GENERAL_TYPE = "docvqa"
@@ -23,13 +22,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(folder: Path, place: str, entry: dict[str, Any]) -> Item:
-    given = entry.get("questionId", entry.get("id"))
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(
-            f"{place}: expected an `id` or `questionId` (text or a whole number), found {given!r}."
-        )
+    given = id_text(place, entry.get("questionId", entry.get("id")), "an `id` or `questionId`")
     question, path = _question_and_path(entry.get("question"))
     data = {
         "id": given,
@@ -70,17 +63,17 @@ def image_file(item: Item) -> Path:
 
 def problem(item: Item) -> str:
     """Say what is wrong with an item ("" when nothing is)."""
-    if not _is_text(item.data["question"]):
+    if not is_text(item.data["question"]):
         return f"expected a text in `question` that is not blank, found {item.data['question']!r}"
     answers = item.data["answers"]
-    if not isinstance(answers, list) or not answers or not all(_is_text(answer) for answer in answers):
+    if not isinstance(answers, list) or not answers or not all(is_text(answer) for answer in answers):
         return f"expected a list of texts that are not blank in `answers`, found {answers!r}"
     return _problem_of_image(item)
 
 
 def _problem_of_image(item: Item) -> str:
     given = item.data["image_path"]
-    if not _is_text(given):
+    if not is_text(given):
         return f"expected the path of an image in `image_path`, found {given!r}"
     path = PurePosixPath(given)
     if path.is_absolute() or ".." in path.parts:
@@ -91,7 +84,3 @@ def _problem_of_image(item: Item) -> str:
     if not file.is_file() or not file.resolve().is_relative_to(Path(item.folder).resolve()):
         return f"expected an image below the data folder, found none at {file}"
     return ""
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())

@@ -1,19 +1,19 @@
 """One question about a page: what the target is shown, and what comes of its reply."""
 
 import base64
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 
 from skillopt.envs.base import Attempt, Chat
 from skillopt.envs.dialogue import deciding, judge_reply, talk
 from skillopt.envs.docvqa.items import MEDIA_TYPES, image_file
 from skillopt.envs.docvqa.scoring import anls, is_full
+from skillopt.envs.told import fill, left_out
 from skillopt.models.base import Image, Message
 from skillopt.records import Item, Turn
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 
 
 async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int, detail: str) -> Attempt:
@@ -42,7 +42,7 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
         answer=found.text,
         turns=len(replies),
         trajectory=(
-            Turn(role="system", content=_system(SKILL_LEFT_OUT if skill.strip() else "").content),
+            Turn(role="system", content=_system(left_out(skill)).content),
             Turn(role="user", content=f"{user.content}\n\n(image: {file.name})"),
             *(Turn(role="assistant", content=reply.text) for reply in replies),
             Turn(role="note", content=f"{note}\nproblem: {why}" if why else note),
@@ -57,12 +57,3 @@ async def answer_question(item: Item, skill: str, chat: Chat, *, max_turns: int,
 def _system(skill: str) -> Message:
     block = f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else ""
     return Message(role="system", content=_fill("target_system", skill=block))
-
-
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

@@ -40,14 +40,8 @@ class LiveMathematicianBench:
     settings: type[EnvSettings] = LiveMathSettings
     prompts: Path = FOLDER
     initial_skill: Path = Path(__file__).parent / "initial.md"
-
-    def read(self, path: Path) -> list[Item]:
-        """Read a data file, a split folder, or a folder of `qa_*_final.json` files."""
-        return read_items(path)
-
-    def check(self, item: Item) -> str:
-        """Say what is wrong with an item ("" when nothing is)."""
-        return problem(item)
+    read = staticmethod(read_items)
+    check = staticmethod(problem)
 
     def reference(self, item: Item) -> str:
         """Return the theorem and the sketch of its proof, each under a heading."""

@@ -4,8 +4,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from skillopt.envs.itemfiles import read_entries
-from skillopt.errors import DataError
+from skillopt.envs.itemfiles import id_text, is_text, read_entries
 from skillopt.records import Item
 
 GENERAL_TYPE = "math_mcq"
@@ -41,11 +40,7 @@ def _id(place: str, entry: dict[str, Any]) -> str:
     if given is None and entry.get("no") is not None:
         month = entry.get("month")
         given = f"{month}:{entry['no']}" if month else str(entry["no"])
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number) or a `no`, found {given!r}.")
-    return given
+    return id_text(place, given, "an `id` or a `no`")
 
 
 def _theorem_types(given: Any) -> list[str]:
@@ -98,7 +93,7 @@ def problem(item: Item) -> str:
             "materialised, each id replaced by its whole item: "
             "skillopt materialise livemathematicianbench --manifest FOLDER"
         )
-    if not isinstance(question, str) or not question.strip():
+    if not is_text(question):
         return f"expected a text in `question` that is not blank, found {question!r}"
     return _problem_of_choices(item)
 

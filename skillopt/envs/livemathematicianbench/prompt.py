@@ -1,16 +1,16 @@
 """What the target is told: the constant part first, so that providers can cache it."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from skillopt.envs.livemathematicianbench.options import Option
+from skillopt.envs.told import fill
 from skillopt.models.base import Message
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 
 
 def system_message(skill: str) -> Message:
@@ -39,12 +39,3 @@ def sections(data: dict[str, Any], *, theorem: bool, sketch: bool) -> str:
         for title, name in wanted
         if isinstance(data.get(name), str) and data[name].strip()
     )
-
-
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

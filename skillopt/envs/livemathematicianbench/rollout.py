@@ -6,15 +6,15 @@ import msgspec
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
-from skillopt.envs.dialogue import deciding, talk
+from skillopt.envs.dialogue import deciding, talk, turns_of
 from skillopt.envs.livemathematicianbench.options import Option, Shown, shown
 from skillopt.envs.livemathematicianbench.prompt import (
-    SKILL_LEFT_OUT,
     check_message,
     system_message,
     user_message,
 )
 from skillopt.envs.livemathematicianbench.scoring import chosen
+from skillopt.envs.told import left_out
 from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
@@ -40,7 +40,7 @@ async def answer_question(
     replies = await talk((system_message(skill), user), chat, check_message(), max_turns)
     outcome = judge_reply(deciding(replies), options.options)
     score = float(outcome.option == options.correct)
-    told = system_message(SKILL_LEFT_OUT if skill.strip() else "").content
+    told = system_message(left_out(skill)).content
     return Attempt(
         status=outcome.status,
         hard=score,
@@ -50,7 +50,7 @@ async def answer_question(
         trajectory=(
             Turn(role="system", content=told),
             Turn(role="user", content=user.content),
-            *_said(replies),
+            *turns_of(replies, check_message()),
             _note(item.data["question"], options, outcome),
         ),
         reason="" if score else _reason(options, outcome),
@@ -84,15 +84,6 @@ def judge_reply(reply: Reply, options: Sequence[Option]) -> Outcome:
 
 def _kept(found: Found) -> Found:
     return found if found.where == "unclosed" else Found(text="", where=found.where)
-
-
-def _said(replies: Sequence[Reply]) -> tuple[Turn, ...]:
-    turns = []
-    for number, reply in enumerate(replies):
-        if number:
-            turns.append(Turn(role="user", content=check_message().content))
-        turns.append(Turn(role="assistant", content=reply.text))
-    return tuple(turns)
 
 
 def _full(option: Option) -> str:

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from skillopt.envs.itemfiles import read_entries
+from skillopt.envs.itemfiles import id_text, is_text, read_entries
 from skillopt.envs.officeqa.scoring import normalise
-from skillopt.errors import DataError
 from skillopt.records import Item
 
 GENERAL_TYPE = "officeqa"
@@ -23,11 +22,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(place: str, entry: dict[str, Any]) -> Item:
-    given = entry.get("uid", entry.get("id"))
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(f"{place}: expected a `uid` or `id` (text or a whole number), found {given!r}.")
+    given = id_text(place, entry.get("uid", entry.get("id")), "a `uid` or `id`")
     answers = entry.get("answers", entry.get("ground_truth", entry.get("answer")))
     data = {
         "id": given,
@@ -65,17 +60,13 @@ def problem(item: Item) -> str:
             "has an id but no question or answer: this is a manifest of ids. It has to be "
             "materialised: replace each id by the whole item from the data set that it names."
         )
-    if not _is_text(data["question"]):
+    if not is_text(data["question"]):
         return f"expected a text in `question` that is not blank, found {data['question']!r}"
-    bad = [answer for answer in data["answers"] if not _is_text(answer) or not normalise(answer)]
+    bad = [answer for answer in data["answers"] if not is_text(answer) or not normalise(answer)]
     if bad or not data["answers"]:
         found = bad[0] if bad else data["answers"]
         return f"expected answers as texts that hold more than punctuation, found {found!r}"
     for name in _LISTS:
-        if not isinstance(data[name], list) or not all(_is_text(entry) for entry in data[name]):
+        if not isinstance(data[name], list) or not all(is_text(entry) for entry in data[name]):
             return f"expected a list of texts in `{name}`, found {data[name]!r}"
     return ""
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())

@@ -1,14 +1,14 @@
 """What the target is told: the constant part first, so that providers can cache it."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 
+from skillopt.envs.told import fill
 from skillopt.models.base import Message
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 
 
 def system_message(skill: str, max_turns: int) -> Message:
@@ -27,12 +27,3 @@ def user_message(question: str, names: Sequence[str]) -> Message:
 def final_message() -> Message:
     """Say that the next reply is the last."""
     return Message(role="user", content=_fill("target_final"))
-
-
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

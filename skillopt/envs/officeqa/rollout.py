@@ -9,9 +9,10 @@ import msgspec
 from skillopt.envs.answers import Found
 from skillopt.envs.base import Attempt, Chat
 from skillopt.envs.dialogue import judge_reply
-from skillopt.envs.officeqa.prompt import SKILL_LEFT_OUT, final_message, system_message, user_message
+from skillopt.envs.officeqa.prompt import final_message, system_message, user_message
 from skillopt.envs.officeqa.scoring import Judgement, Match, judge
 from skillopt.envs.officeqa.tools import MOST_CALLS, TOOLS, Answer, Shelf, use
+from skillopt.envs.told import left_out
 from skillopt.models.base import Message, Reply, ToolCall
 from skillopt.records import Item, Status, Turn
 
@@ -93,7 +94,7 @@ async def answer_question(
     talk = Talk((system_message(skill, max_turns), user), shelf)
     replies = await _converse(talk, chat, max_turns)
     outcome = _outcome(replies[-1], golds, match, tolerance)
-    shown = system_message(SKILL_LEFT_OUT if skill.strip() else "", max_turns).content
+    shown = system_message(left_out(skill), max_turns).content
     return Attempt(
         status=outcome.status,
         hard=outcome.judgement.hard,

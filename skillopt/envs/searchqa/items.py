@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from skillopt.envs.itemfiles import read_entries
-from skillopt.errors import DataError
+from skillopt.envs.itemfiles import id_text, is_text, read_entries
 from skillopt.records import Item
 
 TASK_TYPE = "qa"
@@ -20,11 +19,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(place: str, entry: dict[str, Any]) -> Item:
-    given = entry.get("id", entry.get("key"))
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number), found {given!r}.")
+    given = id_text(place, entry.get("id", entry.get("key")))
     data = {name: entry[name] for name in _FIELDS if name in entry}
     return Item(id=given, data={"id": given, **data}, task_type=TASK_TYPE)
 
@@ -38,16 +33,12 @@ def problem(item: Item) -> str:
             "skillopt materialise searchqa --manifest FOLDER"
         )
     for name in ("question", "context"):
-        if not _is_text(item.data.get(name)):
+        if not is_text(item.data.get(name)):
             return f"expected a text in `{name}` that is not blank, found {item.data.get(name)!r}"
     answers = item.data.get("answers")
     if not isinstance(answers, list) or not answers:
         return f"expected a list of accepted answers in `answers`, found {answers!r}"
-    bad = [answer for answer in answers if not _is_text(answer)]
+    bad = [answer for answer in answers if not is_text(answer)]
     if bad:
         return f"expected texts that are not blank in `answers`, found {bad[0]!r}"
     return ""
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())

@@ -1,14 +1,14 @@
 """What the target is told: the constant part first, so that providers can cache it."""
 
 import re
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 
+from skillopt.envs.told import fill
 from skillopt.models.base import Message
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 TRUNCATED = " [truncated]"
 
 _SNIPPET = re.compile(r"(?=\[DOC\])")
@@ -45,13 +45,3 @@ def cut_context(context: str, limit: int) -> str:
     if kept.replace("[DOC]", "").strip():
         return kept.rstrip()
     return context[:limit] + TRUNCATED
-
-
-def _fill(name: str, **values: str) -> str:
-    # Not Jinja2: a rollout fills two texts per item and its start-up is on the critical path.
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

@@ -7,15 +7,15 @@ import msgspec
 
 from skillopt.envs.answers import Found, find_answer
 from skillopt.envs.base import Attempt, Chat
-from skillopt.envs.dialogue import deciding, talk
+from skillopt.envs.dialogue import deciding, talk, turns_of
 from skillopt.envs.searchqa.prompt import (
-    SKILL_LEFT_OUT,
     check_message,
     cut_context,
     system_message,
     user_message,
 )
 from skillopt.envs.searchqa.scoring import Judgement, judge
+from skillopt.envs.told import left_out
 from skillopt.models.base import Reply
 from skillopt.records import Item, Status, Turn
 
@@ -48,7 +48,7 @@ async def answer_question(
         soft=outcome.judgement.f1,
         answer=outcome.found.text,
         turns=len(replies),
-        trajectory=(*told, *_said(replies), _note(question, golds, outcome)),
+        trajectory=(*told, *turns_of(replies, check_message()), _note(question, golds, outcome)),
         reason=_reason(golds, outcome),
         extra=_extra(golds, outcome, context_cut=context != item.data["context"]),
     )
@@ -82,16 +82,7 @@ def _failed(status: Status, found: Found, why: str) -> Outcome:
 
 
 def _without_skill(skill: str) -> str:
-    return system_message(SKILL_LEFT_OUT if skill.strip() else "").content
-
-
-def _said(replies: Sequence[Reply]) -> tuple[Turn, ...]:
-    turns = []
-    for number, reply in enumerate(replies):
-        if number:
-            turns.append(Turn(role="user", content=check_message().content))
-        turns.append(Turn(role="assistant", content=reply.text))
-    return tuple(turns)
+    return system_message(left_out(skill)).content
 
 
 def _note(question: str, golds: Sequence[str], outcome: Outcome) -> Turn:

@@ -51,6 +51,8 @@ class SpreadsheetBench:
     settings: type[EnvSettings] = SpreadsheetSettings
     prompts: Path = FOLDER
     initial_skill: Path = Path(__file__).parent / "initial.md"
+    read = staticmethod(read_items)
+    check = staticmethod(problem)
     requirements: tuple[str, ...] = ("openpyxl",)
 
     def __init__(self) -> None:
@@ -75,14 +77,6 @@ class SpreadsheetBench:
         """Return the workbooks of an item, those with the answers too."""
         names = [case[side] for case in item.data["cases"] for side in ("input", "answer")]
         return {name: workbook(item, name) for name in names}
-
-    def read(self, path: Path) -> list[Item]:
-        """Read one data file or split folder; raises DataError naming file and item."""
-        return read_items(path)
-
-    def check(self, item: Item) -> str:
-        """Say what is wrong with an item ("" when nothing is)."""
-        return problem(item)
 
     def reference(self, item: Item) -> str:
         """Return nothing: the note at the end of a trajectory tells which cells should be what."""

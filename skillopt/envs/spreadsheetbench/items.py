@@ -3,9 +3,8 @@
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from skillopt.envs.itemfiles import SPLIT_FOLDERS, read_entries
+from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, is_text, read_entries
 from skillopt.envs.spreadsheetbench.position import Area, read_position
-from skillopt.errors import DataError
 from skillopt.records import Item
 
 _PAIRS = (("_input.xlsx", "_answer.xlsx"), ("_init.xlsx", "_golden.xlsx"))
@@ -25,11 +24,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def _item(root: Path, place: str, entry: dict[str, Any]) -> Item:
-    id_ = entry.get("id")
-    if isinstance(id_, int) and not isinstance(id_, bool):
-        id_ = str(id_)
-    if not isinstance(id_, str) or not id_.strip():
-        raise DataError(f"{place}: expected an `id` (text or a whole number), found {id_!r}.")
+    id_ = id_text(place, entry.get("id"))
     given = entry.get("instruction_type")
     kind = given if isinstance(given, str) else ""
     data = {
@@ -99,7 +94,7 @@ def problem(item: Item) -> str:
             "has an id but no instruction: this is a manifest of ids. It has to be materialised: replace "
             "each id by the whole item from the data set that it names."
         )
-    if not isinstance(data["instruction"], str) or not data["instruction"].strip():
+    if not is_text(data["instruction"]):
         return f"expected a text in `instruction` that is not blank, found {data['instruction']!r}"
     if not isinstance(data["answer_position"], str) or not isinstance(data["answer_sheet"], str):
         return f"expected text in `answer_position` and `answer_sheet`, found {data['answer_position']!r}"

@@ -1,14 +1,14 @@
 """What the target is told: the constant part first, so that providers can cache it."""
 
-from functools import cache
+from functools import partial
 from pathlib import Path
-from string import Template
 
+from skillopt.envs.told import fill
 from skillopt.models.base import Message
 from skillopt.records import Item
 
 FOLDER = Path(__file__).parent / "prompts"
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+_fill = partial(fill, FOLDER)
 
 
 def system_message(skill: str, *, tools: bool = False) -> Message:
@@ -32,12 +32,3 @@ def _about(item: Item) -> dict[str, str]:
     where = f"{item.data['answer_position']}" + (f" (sheet {sheet})" if sheet else "")
     kind = item.data["instruction_type"] or "not said"
     return {"instruction": item.data["instruction"].strip(), "kind": kind, "position": where}
-
-
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template((FOLDER / f"{name}.md").read_text(encoding="utf-8").strip())

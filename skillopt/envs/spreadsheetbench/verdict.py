@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from skillopt.envs.base import Attempt
-from skillopt.envs.spreadsheetbench.prompt import SKILL_LEFT_OUT, system_message
+from skillopt.envs.spreadsheetbench.prompt import system_message
 from skillopt.envs.spreadsheetbench.trial import Trial, told
+from skillopt.envs.told import left_out
 from skillopt.records import Item, Status, Turn
 
 _WRONG = 12
@@ -63,8 +64,7 @@ def judged(
 
 
 def _told(skill: str, tools: bool) -> Turn:
-    left_out = SKILL_LEFT_OUT if skill.strip() else ""
-    return Turn(role="system", content=system_message(left_out, tools=tools).content)
+    return Turn(role="system", content=system_message(left_out(skill), tools=tools).content)
 
 
 def _note(trials: Sequence[Trial]) -> Turn:

@@ -7,6 +7,7 @@ import sys
 
 import msgspec
 import pytest
+from analysts import failure_prompt
 
 from skillopt.config.resolve import load_run
 from skillopt.envs.alfworld import ENVIRONMENT, ALFWorldSettings
@@ -16,7 +17,6 @@ from skillopt.envs.alfworld.household import NOTHING, Blueprint, HouseholdGame
 from skillopt.envs.alfworld.items import TASK_TYPES
 from skillopt.envs.alfworld.prompt import (
     NO_COMMAND,
-    SKILL_LEFT_OUT,
     WITHOUT_COMMAND,
     Step,
     system_message,
@@ -24,10 +24,10 @@ from skillopt.envs.alfworld.prompt import (
 )
 from skillopt.envs.alfworld.rollout import MOST_MISSES, play
 from skillopt.envs.base import CommonSettings
+from skillopt.envs.told import SKILL_LEFT_OUT
 from skillopt.errors import ConfigError, DataError
 from skillopt.models.base import CallError, Reply
 from skillopt.phases.plan import plan_run
-from skillopt.prompting import TrajectoryView, render
 
 GAME = {
     "task": "put a mug in a cabinet",
@@ -237,18 +237,7 @@ def test_what_the_target_is_told():
 
 
 def test_the_analysts_are_told_the_kinds_of_task_and_of_failure():
-    view = TrajectoryView(id="x", task_type="t", reason="r", turns=1, reference="", trajectory=())
-    told = render(
-        "analyst_failure",
-        folder=ENVIRONMENT.prompts,
-        skill="- a rule",
-        update_mode="patch",
-        skill_aware=False,
-        learning_rate=4,
-        history=(),
-        memory="",
-        group=(view,),
-    )[0].content
+    told = failure_prompt(ENVIRONMENT.prompts)[0].content
     labels = ("navigation_loop", "missed_object", "wrong_sequence", "premature_stop", "action_loop")
     for label in (*labels, "appliance_error", "rule_missing", "rule_wrong", "rule_ignored", "other"):
         assert told.count(f"\n- {label}") == 1

@@ -19,7 +19,9 @@ COMMON = CommonSettings(max_turns=12, max_completion_tokens=100)
 
 def files_below(folder):
     return {
-        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*") if p.suffix != ".py"
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in folder.rglob("*.*")
+        if p.suffix not in (".py", ".yaml")  # the script and what it reads
     }
 
 

@@ -1,7 +1,9 @@
 """The failure analyst's prompt has this benchmark's taxonomy and is otherwise the general one."""
 
+from analysts import failure_prompt
+
 from skillopt.envs.searchqa import ENVIRONMENT
-from skillopt.prompting import TrajectoryView, render
+from skillopt.prompting import TrajectoryView
 from skillopt.records import Turn
 
 
@@ -14,17 +16,7 @@ def prompt(folder):
         reference="",
         trajectory=(Turn(role="note", content="question: q"),),
     )
-    return render(
-        "analyst_failure",
-        folder=folder,
-        skill="- a rule",
-        update_mode="patch",
-        skill_aware=False,
-        learning_rate=4,
-        history=(),
-        memory="",
-        group=(view,),
-    )
+    return failure_prompt(folder, view)
 
 
 def test_taxonomy_replaces_the_general_one():

@@ -1,14 +1,11 @@
 """The simulated target before options: rules in any wording lift it, a harmful one undoes it."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from simulated import attempts, mean_hard
 
-from skillopt.envs.base import CommonSettings
 from skillopt.envs.livemathematicianbench import ENVIRONMENT
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Request, RoleModel
 from skillopt.models.simulator.choosing import RULES as MARKS
 from skillopt.models.simulator.rules import rules_in
 from skillopt.models.simulator.wordings import RULES
@@ -18,17 +15,7 @@ CHOICE_RULES = ("label", *MARKS)
 
 
 def accuracy(skill):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=1, max_completion_tokens=1024)
-
-    async def chat(messages, *, tools=(), tool_choice=""):
-        return await model.complete(Request(messages=messages, max_completion_tokens=1024))
-
-    async def attempts():
-        items = ENVIRONMENT.read(SAMPLE / "val")
-        return [await ENVIRONMENT.attempt(i, skill, chat, common, ENVIRONMENT.settings(), 0) for i in items]
-
-    return sum(attempt.hard for attempt in asyncio.run(attempts())) / 12
+    return mean_hard(attempts(ENVIRONMENT, ENVIRONMENT.read(SAMPLE / "val"), skill))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

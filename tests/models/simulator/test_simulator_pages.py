@@ -1,16 +1,14 @@
 """The simulated target before pages: it reads the words that an image carries, and nothing without them."""
 
-import asyncio
 import base64
 import zlib
 from pathlib import Path
 
 import pytest
+from simulated import attempts, mean_hard
 
-from skillopt.envs.base import CommonSettings
 from skillopt.envs.docvqa import ENVIRONMENT
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Image, Request, RoleModel
+from skillopt.models.base import Image
 from skillopt.models.simulator.briefs import Attempt
 from skillopt.models.simulator.diagnosis import causes_of
 from skillopt.models.simulator.pages import words_on
@@ -34,18 +32,7 @@ def image(content):
 
 
 def accuracy(skill, items=None):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=1, max_completion_tokens=1024)
-
-    async def chat(messages, *, tools=(), tool_choice=""):
-        return await model.complete(Request(messages=messages, max_completion_tokens=1024))
-
-    async def attempts():
-        chosen = items or ENVIRONMENT.read(SAMPLE / "val")
-        return [await ENVIRONMENT.attempt(i, skill, chat, common, ENVIRONMENT.settings(), 0) for i in chosen]
-
-    scores = [attempt.hard for attempt in asyncio.run(attempts())]
-    return sum(scores) / len(scores)
+    return mean_hard(attempts(ENVIRONMENT, items or ENVIRONMENT.read(SAMPLE / "val"), skill))
 
 
 def test_words_of_a_chunk():

@@ -1,18 +1,15 @@
 """The simulated target in household games: rules in any wording lift it, each loss shows its cause."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+import simulated
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.envs.alfworld import ENVIRONMENT, ALFWorldSettings
 from skillopt.envs.alfworld.commands import find_command
 from skillopt.envs.alfworld.prompt import Step, user_message
-from skillopt.envs.base import CommonSettings
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Request, RoleModel
 from skillopt.models.simulator.briefs import read_brief
 from skillopt.models.simulator.diagnosis import causes_of
 from skillopt.models.simulator.play_causes import causes_of_game
@@ -26,18 +23,9 @@ ALL = frozenset(RULES)
 
 
 def attempts(skill, split="val", max_turns=30):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=max_turns, max_completion_tokens=1024)
     settings = ALFWorldSettings(engine="household", history=30)
-
-    async def chat(messages, **tools):
-        return await model.complete(Request(messages=messages, max_completion_tokens=1024, **tools))
-
-    async def every():
-        items = ENVIRONMENT.read(SAMPLE / split)
-        return [await ENVIRONMENT.attempt(item, skill, chat, common, settings, 0) for item in items]
-
-    return asyncio.run(every())
+    items = ENVIRONMENT.read(SAMPLE / split)
+    return simulated.attempts(ENVIRONMENT, items, skill, settings=settings, max_turns=max_turns)
 
 
 def skill_of(rules, number=0):
@@ -45,8 +33,7 @@ def skill_of(rules, number=0):
 
 
 def accuracy(skill, **options):
-    found = [attempt.hard for attempt in attempts(skill, **options)]
-    return sum(found) / len(found)
+    return simulated.mean_hard(attempts(skill, **options))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

@@ -1,14 +1,11 @@
 """On the sample that ships, a skill of good rules lifts the reader far above an empty one."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from simulated import attempts, mean_hard
 
-from skillopt.envs.base import CommonSettings
 from skillopt.envs.searchqa import ENVIRONMENT
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Request, RoleModel
 from skillopt.models.simulator.wordings import RULES
 
 SAMPLE = Path(__file__).parents[3] / "data" / "searchqa"
@@ -16,20 +13,7 @@ RULES_OF_EACH_WORDING = ["\n".join(f"- {ways[number]}" for ways in RULES.values(
 
 
 def exact_match(skill):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=1, max_completion_tokens=1024)
-
-    async def chat(messages, *, tools=(), tool_choice=""):
-        return await model.complete(Request(messages=messages, max_completion_tokens=1024))
-
-    async def attempts():
-        items = ENVIRONMENT.read(SAMPLE / "val")
-        return [
-            await ENVIRONMENT.attempt(item, skill, chat, common, ENVIRONMENT.settings(), 0) for item in items
-        ]
-
-    scores = [attempt.hard for attempt in asyncio.run(attempts())]
-    return sum(scores) / len(scores)
+    return mean_hard(attempts(ENVIRONMENT, ENVIRONMENT.read(SAMPLE / "val"), skill))
 
 
 @pytest.mark.parametrize("skill", RULES_OF_EACH_WORDING, ids=["first", "second", "third"])

@@ -1,16 +1,13 @@
 """The simulated target with search tools: rules in any wording lift it, each failure shows its cause."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+import simulated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.envs.base import CommonSettings
 from skillopt.envs.officeqa import ENVIRONMENT
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Request, RoleModel
 from skillopt.models.simulator.briefs import Attempt, read_brief
 from skillopt.models.simulator.diagnosis import causes_of
 from skillopt.models.simulator.rules import rules_in, sentences_of
@@ -22,18 +19,9 @@ ALL = ("short", "bare", *RULES)
 
 
 def attempts(skill, split="val", max_turns=12):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=max_turns, max_completion_tokens=1024)
     settings = ENVIRONMENT.settings(data_dirs=(str(SAMPLE / "documents"),), document_scope="corpus")
-
-    async def chat(messages, **tools):
-        return await model.complete(Request(messages=messages, max_completion_tokens=1024, **tools))
-
-    async def every():
-        items = ENVIRONMENT.read(SAMPLE / split)
-        return [await ENVIRONMENT.attempt(item, skill, chat, common, settings, 0) for item in items]
-
-    return asyncio.run(every())
+    items = ENVIRONMENT.read(SAMPLE / split)
+    return simulated.attempts(ENVIRONMENT, items, skill, settings=settings, max_turns=max_turns)
 
 
 def skill_of(rules, number=0):
@@ -41,8 +29,7 @@ def skill_of(rules, number=0):
 
 
 def accuracy(skill):
-    found = [attempt.hard for attempt in attempts(skill)]
-    return sum(found) / len(found)
+    return simulated.mean_hard(attempts(skill))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

@@ -1,14 +1,9 @@
 """The simulated target before workbooks: it knows its kinds of task, and each rule mends what it is for."""
 
-import asyncio
-
+import simulated
 from sheets import SAMPLE, needs_isolation
 
-from skillopt.concurrent import gather
-from skillopt.envs.base import CommonSettings
-from skillopt.envs.spreadsheetbench import ENVIRONMENT, SpreadsheetSettings
-from skillopt.models.backends.simulator import BACKEND
-from skillopt.models.base import Request, RoleModel
+from skillopt.envs.spreadsheetbench import ENVIRONMENT
 from skillopt.models.simulator.rules import rules_in, rules_of
 from skillopt.models.simulator.sheetfaults import is_program_attempt, program_causes
 from skillopt.models.simulator.sheets import RULES as HABITS
@@ -16,18 +11,7 @@ from skillopt.models.simulator.wordings import RULES
 
 
 def attempts(skill, count=8):
-    model = BACKEND.open(RoleModel(role="target", backend="simulator", model="m"), {})
-    common = CommonSettings(max_turns=1, max_completion_tokens=4096)
-
-    async def chat(messages, *, tools=(), tool_choice=""):
-        return await model.complete(Request(messages=messages, max_completion_tokens=4096))
-
-    async def main():
-        items = ENVIRONMENT.read(SAMPLE / "val")[:count]
-        settings = SpreadsheetSettings()
-        return await gather(ENVIRONMENT.attempt(item, skill, chat, common, settings, 0) for item in items)
-
-    return asyncio.run(main())
+    return simulated.attempts(ENVIRONMENT, ENVIRONMENT.read(SAMPLE / "val")[:count], skill)
 
 
 def said(attempt):

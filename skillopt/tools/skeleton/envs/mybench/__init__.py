@@ -1,7 +1,6 @@
 """The benchmark mybench: what an item is, what the target is told, and how its answer is judged."""
 
 from pathlib import Path
-from string import Template
 from typing import Annotated
 
 import msgspec
@@ -9,11 +8,12 @@ import msgspec
 from skillopt.data import read_items
 from skillopt.envs.answers import find_answer
 from skillopt.envs.base import Attempt, Chat, CommonSettings, EnvSettings
+from skillopt.envs.told import fill, left_out
 from skillopt.models.base import Message
 from skillopt.records import Item, Status, Turn
 
 FOLDER = Path(__file__).parent
-SKILL_LEFT_OUT = "(The skill document stands here.)"
+PROMPTS = FOLDER / "prompts"
 
 
 class MybenchSettings(EnvSettings, frozen=True, kw_only=True):
@@ -30,12 +30,9 @@ class Mybench:
     name = "mybench"
     requirements: tuple[str, ...] = ()  # packages it needs; import them where they are used
     settings: type[EnvSettings] = MybenchSettings
-    prompts = FOLDER / "prompts"
+    prompts = PROMPTS
     initial_skill = FOLDER / "initial.md"
-
-    def read(self, path: Path) -> list[Item]:
-        """Read a data file or split folder: JSON or JSONL, a text or number `id` in each item."""
-        return read_items(path)
+    read = staticmethod(read_items)  # JSON, JSONL or CSV, a text or number `id` in each item
 
     def check(self, item: Item) -> str:
         """Say what is wrong with an item ("" when nothing is): it is refused before anything is paid for."""
@@ -60,7 +57,7 @@ class Mybench:
     ) -> Attempt:
         """Let the target do one item with the skill, and judge what it did."""
         right = item.data["answer"]
-        told = _fill("target_user", question=item.data["question"], context=item.data["context"])
+        told = fill(PROMPTS, "target_user", question=item.data["question"], context=item.data["context"])
         reply = await chat(
             (Message(role="system", content=_system(skill)), Message(role="user", content=told))
         )
@@ -79,7 +76,7 @@ class Mybench:
             answer=found.text,
             turns=1,
             trajectory=(  # what reflection reads; the skill itself is left out, it is in the run already
-                Turn(role="system", content=_system(SKILL_LEFT_OUT if skill.strip() else "")),
+                Turn(role="system", content=_system(left_out(skill))),
                 Turn(role="user", content=told),
                 Turn(role="assistant", content=reply.text),
                 Turn(role="note", content=f"predicted answer: {found.text}\naccepted answers: {right}"),
@@ -97,12 +94,7 @@ def judge(said: str, right: str, ignore_case: bool) -> tuple[float, float]:
 
 
 def _system(skill: str) -> str:
-    return _fill("target_system", skill=f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else "")
-
-
-def _fill(name: str, **values: str) -> str:
-    text = (FOLDER / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-    return Template(text).substitute(values).strip()
+    return fill(PROMPTS, "target_system", skill=f"## Skill\n\n{skill.strip()}\n\n" if skill.strip() else "")
 
 
 ENVIRONMENT = Mybench()
