@@ -12,6 +12,7 @@ from pathlib import Path
 
 from skillopt.errors import ExitCode, SkillOptError
 from skillopt.files import WriteError, write_json
+from skillopt.made import MadeNote
 from skillopt.models.base import CallError
 from skillopt.progress import SUFFIX, Board
 
@@ -106,7 +107,12 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     args.board = Board(name, args.log.with_suffix(SUFFIX) if args.log else None)
     args.board.start()
     try:
-        return int(command(args) or 0)
+        note = MadeNote(args)
+        note.begin()
+        code = int(command(args) or 0)
+        if not code:
+            note.leave()
+        return code
     except SkillOptError as error:
         log.error("%s", error)
         return failure.leave(error.exit_code, str(error))
