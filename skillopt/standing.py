@@ -3,10 +3,11 @@
 While a run is done again after a change, files of before lie there until their jobs start. What is told from
 files alone: a job has to be done again when what decides it (`basis.json`) is not what it was made with, when
 what it read has other content now or is itself of before. The times of files play no part. Jobs that left no
-note (of an earlier version) count, unless a decision before them does not.
+note count, unless a decision before them does not; without `basis.json` all that is there does.
 """
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -65,11 +66,14 @@ class StandingReader:
         if plan is None:
             return Standing()
         session = self._session(time.time() if now is None else now)
-        made, old = self._jobs(session)
+        basis = read_basis(self._folder)
+        made, old = self._jobs(basis, session)
         wanted = gate_files(plan, resolved.settings.optimizer.use_slow_update)
         there = {name for name in wanted if (self._folder / name).exists()}
-        count = 0  # a record that was lost by hand is not made again as long as nothing needs it
-        while count < len(wanted) and wanted[count] not in old and wanted[count] in there | made:
+        # A record that was lost by hand is not made again as long as nothing needs it.
+        known = there | made if basis else set(wanted)
+        count = 0
+        while count < len(wanted) and wanted[count] not in old and wanted[count] in known:
             count += 1
         later = wanted[max(count, 1) + 1 :]  # the first step runs beside the evaluation of the initial skill
         folders = {name.rpartition("/")[0] for name in later}
@@ -86,16 +90,16 @@ class StandingReader:
             folders=frozenset(folders),
         )
 
-    def _jobs(self, session: str) -> tuple[set[str], set[str]]:
+    def _jobs(self, basis: Mapping[str, str], session: str) -> tuple[set[str], set[str]]:
         """Return the files that are made, and those of jobs to be done again, along the way of the data."""
         content: dict[str, str] = {}
         anew: set[str] = set()
         old: set[str] = set()
-        for place, basis in read_basis(self._folder).items():
+        for place, expected in basis.items():
             made = self._note(place)
             if made is None:
                 continue
-            if made.basis != basis or self._has_changed(made, content, old):
+            if made.basis != expected or self._has_changed(made, content, old):
                 old |= made.written.keys()
             elif session and made.session != session and not anew.isdisjoint(made.read):
                 old |= made.written.keys()  # the engine does again what follows from a job that it did
@@ -117,7 +121,7 @@ class StandingReader:
         return short(path.read_bytes()) if path.exists() else ""
 
     def _note(self, place: str) -> Made | None:
-        path = self._folder / "logs" / f"{place}{SUFFIX}"
+        path = self._folder / f"logs/{place}{SUFFIX}"
         try:
             state = path.stat()
         except FileNotFoundError:
