@@ -29,12 +29,13 @@ _EVALUATIONS = ("eval/val/last", "eval/test/best", "eval/test/last")
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`gates` are the decisions that belong to the run as it is now, of all that are `wanted`; oldest first.
 
-    `again` counts the steps of which a decision of before lies there; `files` and `folders` name what is of
-    before, below the run's folder.
+    `complete` tells that no decision is left to be made. `again` counts the steps of which a decision of
+    before lies there; `files` and `folders` name what is of before, below the run's folder.
     """
 
     gates: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
+    complete: bool = False
     again: int = 0
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
@@ -43,11 +44,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def steps_done(self) -> int:
         """How many steps have ended."""
         return sum(_is_step(gate) for gate in self.gates)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every decision of the plan has been made."""
-        return bool(self.wanted) and len(self.gates) == len(self.wanted)
 
     def is_of_before(self, path: str) -> bool:
         """Whether a file was made before a change and is made anew."""
@@ -85,6 +81,7 @@ class StandingReader:
         return Standing(
             gates=tuple(name for name in wanted[:count] if name in there),
             wanted=tuple(wanted),
+            complete=count == len(wanted),
             again=sum(_is_step(name) for name in left),
             files=frozenset(old),
             folders=frozenset(folders),

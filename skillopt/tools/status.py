@@ -136,12 +136,14 @@ def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
 
 
 def _next_phase(run: Path, standing: Standing) -> str:
-    step = standing.steps_done + 1
-    gate = standing.wanted[len(standing.gates)] if len(standing.gates) < len(standing.wanted) else ""
-    if gate.startswith("slow_update/"):
-        return f"the end of epoch {int(gate.split('_')[2].split('/')[0])}"
+    made = set(standing.gates)
+    gate = next((name for name in standing.wanted if name not in made), "")
     if standing.wanted and not gate:
         return "what follows the last step"
+    number = int(Path(gate).parent.name.rpartition("_")[2]) if gate else 1
+    if gate.startswith("slow_update/"):
+        return f"the end of epoch {number}"
+    step = max(number, 1)  # the first one runs beside the evaluation of the initial skill
     folder = f"steps/step_{step:04d}"
     files = {phase: f"{folder}/{name}" for phase, name in STEP_FILES.items()}
     missing = [
