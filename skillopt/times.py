@@ -65,11 +65,6 @@ def note_time(sign: Path, span: Span) -> None:
         log.warning("%s: cannot keep how long %s took: %s", path, span.phase, error.strerror)
 
 
-def has_times(store: Path, run: str) -> bool:
-    """Whether the call store knows how long jobs of a run took."""
-    return _folder(store, run).is_dir()
-
-
 def read_times(store: Path, run: str, at_work: Iterable[Span] = ()) -> Times:
     """Add up all jobs of a run, with those that are at work or were killed and not begun again."""
     spans: dict[tuple[str, int, float], Span] = {}

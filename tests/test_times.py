@@ -12,7 +12,7 @@ from loop import ROOT, until
 
 from skillopt.files import read_json
 from skillopt.progress import Board, Running, span_of
-from skillopt.times import Span, covered, has_times, note_time, read_times
+from skillopt.times import Span, covered, note_time, read_times
 
 WORK = """
 import sys, pathlib
@@ -96,7 +96,7 @@ def test_a_job_keeps_its_time_when_it_ends_and_a_killed_one_when_it_begins_again
     killed.wait()
     left = span_of(read_json(place, Running))
     assert left.seconds > 0
-    assert not has_times(store, "run")
+    assert not (store / "times").exists()
     assert read_times(store, "run", [left]).of("rollout") == left.seconds
     again = at_work(run)
     assert read_times(store, "run").of("rollout") == left.seconds
