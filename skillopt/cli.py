@@ -12,6 +12,7 @@ from pathlib import Path
 
 from skillopt.errors import ExitCode, SkillOptError
 from skillopt.files import WriteError, write_json
+from skillopt.made import MadeNote
 from skillopt.models.base import CallError
 from skillopt.progress import SUFFIX, Board
 from skillopt.texts import plain
@@ -109,7 +110,12 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # from the start of the process (`__main__`) on
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return int(command(args) or 0)
+        note = MadeNote(args)
+        note.begin()
+        code = int(command(args) or 0)
+        if not code:
+            note.leave()
+        return code
     except SkillOptError as error:
         log.error("%s", error)
         return failure.leave(error.exit_code, str(error))

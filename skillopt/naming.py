@@ -19,3 +19,11 @@ def run_folder(text: str) -> Path:
     """Return the folder of a run: what is given, or the folder of that name below results/."""
     given, named = Path(text), RESULTS / run_name(text)
     return named if not (given / "config.json").exists() and named.is_dir() else given
+
+
+def run_of(file: Path) -> Path | None:
+    """Return the folder of the run whose logs a file lies among, None when it is no run's."""
+    for folder in file.absolute().parents:
+        if folder.name == "logs" and (folder.parent / "config.json").is_file():
+            return folder.parent
+    return None

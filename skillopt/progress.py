@@ -10,7 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from skillopt.files import WriteError, write_json
+from skillopt.errors import CorruptFile
+from skillopt.files import WriteError, read_json, write_json
+from skillopt.times import Span, note_time
 
 log = logging.getLogger("skillopt.progress")
 
@@ -18,6 +20,9 @@ _EVERY = 2.0
 """Seconds between two lines, and between two signs of life."""
 SUFFIX = ".progress.json"
 """The file lies beside the log: `logs/step_0001/rollout.log` -> `logs/step_0001/rollout.progress.json`."""
+ENGINE = "workflow"
+SIGN = f"logs/{ENGINE}{SUFFIX}"
+"""Below a run's folder: the engine works on the run; gone when it has ended."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +61,25 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     started: float
     beat: float
     parts: tuple[Part, ...] = ()
+
+
+def span_of(sign: Running) -> Span:
+    """Return how long a command has been at work by its last sign of life."""
+    seconds = round(max(sign.beat - sign.started, 0.0), 3)
+    return Span(phase=sign.command, host=sign.host, pid=sign.pid, began=sign.started, seconds=seconds)
+
+
+def keep_time(place: Path) -> None:
+    """Keep the time of a killed command whose sign of life is still there."""
+    try:
+        sign = read_json(place, Running)
+    except FileNotFoundError:
+        return
+    except CorruptFile as error:  # torn by a power cut: nobody knows its time any more
+        log.warning("%s", error)
+        return
+    if sign.command != ENGINE:
+        note_time(place, span_of(sign))
 
 
 class Progress:
@@ -144,6 +168,7 @@ class Board:
     def start(self) -> None:
         """Show that the command has begun."""
         if self._path:
+            keep_time(self._path)  # of one that was killed here
             self._write()
             self._thread.start()
 
@@ -152,15 +177,16 @@ class Board:
         if self._path:
             self._over.set()
             self._thread.join()
+            if self._command != ENGINE:
+                note_time(self._path, span_of(self._sign()))
             self._path.unlink(missing_ok=True)
 
     def _beat(self) -> None:
         while not self._over.wait(self._every):
             self._write()
 
-    def _write(self) -> None:
-        assert self._path is not None
-        sign = Running(
+    def _sign(self) -> Running:
+        return Running(
             command=self._command,
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -168,7 +194,10 @@ class Board:
             beat=round(time.time(), 3),
             parts=tuple(progress.part() for progress in list(self._parts)),
         )
+
+    def _write(self) -> None:
+        assert self._path is not None
         try:
-            write_json(self._path, sign)
+            write_json(self._path, self._sign())
         except WriteError as error:  # a full disk: the phase itself says so when it matters
             log.debug("%s", error)

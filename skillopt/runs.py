@@ -29,6 +29,7 @@ class Run:
         self.splits = splits
         self._train = {item.id: item for item in splits.train}
         self._deciding: dict[str, str] = {}
+        self._batches: dict[int, str] = {}
         env = resolved.settings.env
         self.initial_skill = sha256(read_text(initial_skill_path(env.name, env.skill_init)))
         self.prompts = {
@@ -46,9 +47,12 @@ class Run:
 
     def batch_digest(self, step: int) -> str:
         """Return a hash of the step's batches: ids, seeds and the contents of the items."""
-        batches = self.step(step).batches
-        ids = [id_ for batch in batches for id_ in batch.ids]
-        return sha256(canonical(batches) + content_digest([self._train[id_] for id_ in ids]))
+        if step not in self._batches:
+            batches = self.step(step).batches
+            ids = [id_ for batch in batches for id_ in batch.ids]
+            digest = content_digest([self._train[id_] for id_ in ids])
+            self._batches[step] = sha256(canonical(batches) + digest)
+        return self._batches[step]
 
     def comparison_digest(self, epoch: int) -> str:
         """Return a hash of the items that the epoch's comparison may use."""

@@ -19,3 +19,14 @@ def plain(text: str, *, kept: str = "\n\t", mark: str = MARK) -> str:
 def single_line(text: str) -> str:
     """Join the words of a text with single spaces."""
     return " ".join(text.split())
+
+
+def span(seconds: float) -> str:
+    """Return a time span in words, such as 2 h 05 min."""
+    whole = max(round(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -139,7 +139,7 @@ class _Pages:
         watched = self._runs.watched(name) if listed.view else None
         return {
             "run": listed,
-            "curve": watched.curve() if watched else None,
+            "curve": watched.curve(listed.view) if watched and listed.view else None,
             "spending": watched.spending(listed.view) if watched and listed.view else None,
             "printed": self._printed(name),
             "log": self._results / name / LOG,

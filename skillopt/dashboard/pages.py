@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from skillopt.models.ledger import Totals
 from skillopt.report import render
+from skillopt.texts import span
 from skillopt.tools import plan, watch
 from skillopt.tools.live import View
+from skillopt.tools.status import again_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,10 +50,11 @@ def _environment() -> "Environment":
 
     loader = jinja2.FileSystemLoader([_HERE / "templates", render.TEMPLATES])
     made = render.environment().overlay(loader=loader)
-    made.filters = {**made.filters, "span": watch.span, "badge": _badge}
+    made.filters = {**made.filters, "span": span, "badge": _badge}
     made.globals = {
         **made.globals,
         "epoch_of": watch.epoch,
+        "again": again_in_words,
         "caps_of": watch.caps,
         "spent": spent,
         "plan_head": plan.HEAD,

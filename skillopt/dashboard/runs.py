@@ -46,11 +46,11 @@ class Watched:
         with self._lock:
             return self._viewer.look()
 
-    def curve(self) -> Chart:
+    def curve(self, view: View) -> Chart:
         """Draw the scores so far."""
         with self._lock:
-            gates = sorted(self.folder.glob("s*/*/gate.json"))  # steps/ and slow_update/
-            now = tuple((path.name, path.stat().st_mtime_ns) for path in gates if path.exists())
+            gates = [self.folder / name for name in view.gates]
+            now = tuple((path, path.stat().st_mtime_ns) for path in gates if path.exists())
             if self._drawn is None or self._drawn[0] != now:
                 self._drawn = now, learning(RunRecord(self.folder)).chart
             return self._drawn[1]

@@ -17,6 +17,7 @@ from skillopt.models.base import CallError, Reply, Role, RoleModel
 from skillopt.models.prices import Prices, cost_of
 from skillopt.models.store import StoreError
 from skillopt.records import Usage
+from skillopt.times import Times
 
 log = logging.getLogger(__name__)
 
@@ -134,10 +135,14 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
-    """All totals of a run, sorted; `torn` counts lines that a killed process left unfinished."""
+    """All totals of a run, sorted; `torn` counts lines that a killed process left unfinished.
+
+    `times` is the wall time of its jobs, whether they called a model or not.
+    """
 
     totals: tuple[Totals, ...]
     torn: int
+    times: Times = Times()
 
 
 def read_ledger(root: Path, run: str, prices: Prices | None = None) -> Accounts:

@@ -37,6 +37,7 @@ from skillopt.records import (
 )
 from skillopt.runs import basis_of, gate_files
 from skillopt.skill import sha256, visible
+from skillopt.times import read_times
 
 OWN_EVALUATIONS = ("test/best", "test/initial", "test/last", "val/initial", "val/last")
 """What training itself evaluates; other skills may have been evaluated beside it."""
@@ -311,4 +312,6 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     run = args.config.parent
     write_json(args.out, summarise(run, args.last, read_json(args.gate, Gate)))
-    write_json(args.calls, read_ledger(args.store, run.name, prices_of(read_resolved(args.config))))
+    accounts = read_ledger(args.store, run.name, prices_of(read_resolved(args.config)))
+    times = read_times(args.store, run.name)
+    write_json(args.calls, msgspec.structs.replace(accounts, times=times))

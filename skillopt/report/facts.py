@@ -11,6 +11,7 @@ from skillopt.phases.evaluate import SplitScore, by_task_type, split_score
 from skillopt.records import Gate, Row, Scored
 from skillopt.report.record import Decision, RunRecord
 from skillopt.skill import sha256, visible
+from skillopt.times import PhaseTime, Times
 
 MOST_PATTERNS = 20
 
@@ -121,6 +122,19 @@ def _counted(steps: Sequence[Decision], field: str) -> dict[str, Counter[int]]:
         for pattern in digest.patterns if digest else ():
             found.setdefault(getattr(pattern, field), Counter())[decision.step] += pattern.count
     return found
+
+
+def times_of(record: RunRecord) -> Times:
+    """Return the wall time of the run and of its phases."""
+    accounts = record.accounts()
+    return accounts.times if accounts else Times()
+
+
+def silent_phases(record: RunRecord) -> list[PhaseTime]:
+    """Return the phases that took time and called no model, the longest first."""
+    called = {total.phase for total in calls_of(record)}
+    silent = [found for found in times_of(record).phases if found.phase not in called]
+    return sorted(silent, key=lambda found: -found.seconds)
 
 
 def calls_of(record: RunRecord) -> list[Totals]:

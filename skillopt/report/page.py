@@ -9,7 +9,7 @@ from skillopt.errors import ConfigError, ExitCode
 from skillopt.models.ledger import Totals
 from skillopt.models.prices import dollars
 from skillopt.phases.summary import simulated_roles
-from skillopt.report.facts import Measure, SkillScores, calls_of, measure, skills_of
+from skillopt.report.facts import Measure, SkillScores, calls_of, measure, silent_phases, skills_of, times_of
 from skillopt.report.figures import Figure, fates_in_words
 from skillopt.report.lineage import Lineage, lineage_of
 from skillopt.report.options import options_of
@@ -50,6 +50,8 @@ def render_report(record: RunRecord, figures: dict[str, Figure]) -> str:
         sections=sections,
         test=test,
         calls=calls,
+        times=times_of(record),
+        silent=silent_phases(record),
         chosen=[option for option in options if option.origin],
         defaults=[option for option in options if not option.origin],
         unusable=_notice_of_unusable(sections),

@@ -15,21 +15,27 @@ from skillopt.phases.spending import free_models, prices_of
 from skillopt.phases.summary import rests_on
 from skillopt.records import TAKEN, Gate, Row
 from skillopt.runs import gate_files
-from skillopt.tools.status import FailedPhase, failed_phases
+from skillopt.signs import read_signs
+from skillopt.standing import Standing, StandingReader
+from skillopt.tools.status import FailedPhase, failed_phases, times_of
 
 T = TypeVar("T")
 
 
 class RunFiles:
-    """Reads files below a run's folder; `problems` collects what could not be read."""
+    """Reads files below a run's folder; `problems` collects what could not be read.
+
+    What `standing` says is of before a change is not there.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problems: list[str] = []
+        self.standing = Standing()
 
     def has(self, name: str) -> bool:
         """Whether a file is there."""
-        return (self.folder / name).is_file()
+        return not self.standing.is_of_before(name) and (self.folder / name).is_file()
 
     def json(self, name: str, kind: type[T]) -> T | None:
         """Return a record, None when it is missing or broken."""
@@ -45,9 +51,9 @@ class RunFiles:
 
     def read(self, name: str, read: Callable[[Path], T]) -> T | None:
         """Return what a function reads, None when the file is missing or broken."""
-        path = self.folder / name
-        if not path.is_file():
+        if not self.has(name):
             return None
+        path = self.folder / name
         try:
             return read(path)
         except (CorruptFile, OSError) as error:
@@ -93,8 +99,18 @@ class RunRecord:
         self.resolved = self.files.read("config.json", checked_config)
         self.plan = self.files.read("plan.json", checked_plan)
         self.summary = self.files.read("summary.json", checked_summary)
+        self.standing = self.files.standing = self._standing()
         self.decisions = tuple(self._decisions())
         self.failures = self._failures()
+
+    def _standing(self) -> Standing:
+        if self.plan is None or self.resolved is None:
+            return Standing()
+        try:
+            return StandingReader(self.folder).look(self.plan, self.resolved)
+        except CorruptFile as error:
+            self.files.problems.append(str(error))
+            return Standing()
 
     def _decisions(self) -> Iterator[Decision]:
         for path in self._gate_paths():
@@ -195,11 +211,12 @@ class RunRecord:
         return changed
 
     def accounts(self, store: Path | None = None) -> Accounts | None:
-        """Return the calls of the run, from the call store when it is there, else from calls.json."""
+        """Return the calls and times of the run, from the call store if it is there, else from calls.json."""
         store = store or self.folder.parent / ".calls"
         if not (store / "ledger" / self.name).is_dir():
             return self.files.json("calls.json", Accounts)
-        return read_ledger(store, self.name, self._prices())
+        accounts = read_ledger(store, self.name, self._prices())
+        return msgspec.structs.replace(accounts, times=times_of(self.folder, read_signs(self.folder)))
 
     def _prices(self) -> Prices:
         if self.resolved is None:
@@ -217,6 +234,8 @@ class RunRecord:
         if lacking:
             also = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""
             found.append(f"decisions that have not been made: {', '.join(lacking[:6])}{also}")
+        if self.standing.again:
+            found.append(f"{self.standing.again} steps of before a change, which will be made anew")
         wanted = {"plan.json": "the plan", "best_skill.md": "the best skill", "summary.json": "the summary"}
         found += [f"{what} ({name})" for name, what in wanted.items() if not self.files.has(name)]
         if self.resolved and self.resolved.settings.evaluation.eval_test:

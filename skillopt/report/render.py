@@ -36,7 +36,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(score=score, count=count, words=words, dollars=dollars, cut=cut)
+    made.filters.update(score=score, count=count, words=words, dollars=dollars, cut=cut, seconds=seconds)
     return made
 
 
@@ -48,6 +48,11 @@ def score(value: float | None) -> str:
 def count(value: float | None) -> str:
     """Write a number with separators; None is unknown."""
     return "unknown" if value is None else f"{value:,.0f}"
+
+
+def seconds(value: float | None) -> str:
+    """Write a time span, a dash where it is not known."""
+    return "–" if value is None else f"{value:,.1f} s"
 
 
 def cut(content: str, limit: int) -> str:

@@ -5,11 +5,9 @@ import atexit
 import sys
 from pathlib import Path
 
-from skillopt.progress import SUFFIX, Board
+from skillopt.basis import write_basis
+from skillopt.progress import ENGINE, SIGN, SUFFIX, Board, keep_time
 from skillopt.runs import Run
-
-SIGN = f"logs/workflow{SUFFIX}"
-"""Below a run's folder: the engine works on the run; gone when it has ended."""
 
 _MOST_LOOKED = 64
 """Items of a split whose requests are built: a benchmark may read a large file for each."""
@@ -20,9 +18,12 @@ def begin(run: Run, results: Path, *, training: bool) -> None:
     if training:
         _say(run, results / ".calls")
     folder = results / run.plan.run
+    write_basis(folder, run)
     for left in folder.glob(f"logs/**/*{SUFFIX}*"):
+        if left.name.endswith(SUFFIX):
+            keep_time(left)
         left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
-    board = Board("workflow", folder / SIGN)
+    board = Board(ENGINE, folder / SIGN)
     board.start()
     atexit.register(board.end)
 

@@ -1,7 +1,6 @@
 """What can be seen of a run from its files: whether it lives, what it does, what it has decided and spent."""
 
 import contextlib
-import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -10,8 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from skillopt.checked import checked_plan
-from skillopt.config.resolved import Resolved, read_resolved
+from skillopt.config.resolved import Resolved
 from skillopt.errors import ExitCode
 from skillopt.files import read_json
 from skillopt.models.caps import Caps
@@ -19,14 +17,12 @@ from skillopt.models.ledger import LedgerReader, Totals, per_phase
 from skillopt.models.prices import Prices
 from skillopt.phases.gate import in_words
 from skillopt.phases.spending import caps_of, prices_of
-from skillopt.process import is_running
-from skillopt.progress import SUFFIX, Running
-from skillopt.records import Gate, Plan
-from skillopt.tools.begin import SIGN
-from skillopt.tools.status import FailedPhase, Status, gate_records, read_status
+from skillopt.progress import ENGINE, Running
+from skillopt.records import Gate
+from skillopt.signs import lives, read_signs
+from skillopt.standing import StandingReader
+from skillopt.tools.status import FailedPhase, Status, read_records, status_of
 
-SILENCE = 60.0
-"""Seconds without a sign of life after which a process counts as gone; signs come every two seconds."""
 _DECISIONS = 6
 _TRIES = 3
 
@@ -43,8 +39,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """A run at one moment; `note` says more about its condition, `seconds` is how long it runs.
 
-    `phases` are those at work; of a dead run, those that were. `initial` and `last` are the first
-    and the latest gate record.
+    `phases` are those at work; of a dead run, those that were. `gates` are the gate records that belong to
+    the run as it is now; `initial` and `last` are the first and the latest of them.
     """
 
     status: Status
@@ -58,6 +54,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     last: Gate | None
     totals: tuple[Totals, ...]
     caps: Caps
+    gates: tuple[str, ...]
 
     @property
     def errors(self) -> Mapping[str, int]:
@@ -73,6 +70,7 @@ class Viewer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._standing = StandingReader(folder)
         self._ledger = LedgerReader(folder.parent / ".calls", folder.name)
 
     def look(self, now: float | None = None) -> View:
@@ -83,17 +81,16 @@ class Viewer:
         return self._look(now)
 
     def _look(self, now: float | None) -> View:
-        status = read_status(self._folder)
-        resolved = read_resolved(self._folder / "config.json")
+        plan, resolved = read_records(self._folder)
         now = time.time() if now is None else now
         signs = read_signs(self._folder)
+        standing = self._standing.look(plan, resolved, now)
+        status = status_of(self._folder, plan, resolved, standing, signs)
         alive = {name: sign for name, sign in signs.items() if lives(sign, now)}
         lost = {name: sign for name, sign in signs.items() if name not in alive}
         condition, note = condition_of(status, alive, lost, now)
-        plan = _plan(self._folder)
-        gates = [read_json(path, Gate) for path in gate_records(self._folder, plan)[-_DECISIONS:]]
-        first = self._folder / "steps/step_0000/gate.json"
-        engine = alive.get(_ENGINE)
+        gates = [read_json(self._folder / name, Gate) for name in standing.gates[-_DECISIONS:]]
+        engine = alive.get(ENGINE)
         shown = lost if condition == "dead" else alive
         return View(
             status=status,
@@ -101,35 +98,14 @@ class Viewer:
             note=note,
             seconds=now - engine.started if engine else None,
             epochs=plan.num_epochs if plan else 0,
-            phases=tuple(Phase(name=name, sign=sign) for name, sign in shown.items() if name != _ENGINE),
+            phases=tuple(Phase(name=name, sign=sign) for name, sign in shown.items() if name != ENGINE),
             decisions=tuple(in_words(gate) for gate in gates),
-            initial=read_json(first, Gate) if first.exists() else None,
+            initial=read_json(self._folder / standing.gates[0], Gate) if gates else None,
             last=gates[-1] if gates else None,
             totals=tuple(per_phase(self._ledger.accounts(_prices(resolved)))),
             caps=caps_of(resolved),
+            gates=standing.gates,
         )
-
-
-_ENGINE = SIGN.removeprefix("logs/").removesuffix(SUFFIX)
-
-
-def read_signs(folder: Path) -> dict[str, Running]:
-    """Read the signs of life below a run's folder by the place of their log."""
-    found = {}
-    for path in sorted(folder.glob(f"logs/**/*{SUFFIX}")):
-        try:
-            sign = read_json(path, Running)
-        except FileNotFoundError:  # ended meanwhile
-            continue
-        found[path.relative_to(folder / "logs").as_posix().removesuffix(SUFFIX)] = sign
-    return found
-
-
-def lives(sign: Running, now: float) -> bool:
-    """Tell whether the process that gave a sign is still there, as far as this machine can know."""
-    if now - sign.beat > SILENCE:
-        return False
-    return sign.host != socket.gethostname() or is_running(sign.pid)
 
 
 def condition_of(
@@ -156,11 +132,6 @@ def condition_of(
 
 def _failure(failure: FailedPhase) -> str:
     return f"{failure.command} ({failure.code.name.lower().replace('_', ' ')}): {failure.message}"
-
-
-def _plan(folder: Path) -> Plan | None:
-    path = folder / "plan.json"
-    return checked_plan(path) if path.exists() else None
 
 
 def _prices(resolved: Resolved) -> Prices:

@@ -1,17 +1,23 @@
 """Where a run stands: what is done, what failed, how it ended. Reads the run's files only."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from skillopt.checked import checked_config, checked_plan, checked_summary
+from skillopt.config.resolved import Resolved
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import read_json
 from skillopt.naming import run_folder
 from skillopt.phases.summary import Summary, rests_on, table
+from skillopt.progress import ENGINE, Running, span_of
 from skillopt.records import Gate, Plan
-from skillopt.runs import gate_files
+from skillopt.signs import read_signs
+from skillopt.standing import Standing, StandingReader
+from skillopt.texts import span
+from skillopt.times import Times, read_times
 
 STEP_FILES = {
     "rollout": "rollouts.jsonl",
@@ -38,7 +44,11 @@ class FailedPhase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands. `outdated`: there is a summary, of what the run was before a change."""
+    """Where a run stands.
+
+    `again` counts the steps whose files of before a change lie there and will be made anew; `outdated`: there
+    is a summary, of what the run was before a change. `times` is the wall time of all its jobs so far.
+    """
 
     run: str
     steps_done: int
@@ -48,6 +58,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[FailedPhase, ...]
     summary: Summary | None
     outdated: bool = False
+    again: int = 0
+    times: Times = Times()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -67,35 +79,48 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_status(run: Path) -> Status:
     """Read a run's folder, finished or not; raises ConfigError when it is none."""
+    plan, resolved = read_records(run)
+    standing = StandingReader(run).look(plan, resolved)
+    return status_of(run, plan, resolved, standing, read_signs(run))
+
+
+def read_records(run: Path) -> tuple[Plan | None, Resolved]:
+    """Read the plan, when there is one, and the configuration; raises ConfigError when it is no run."""
     if not (run / "config.json").exists():
         raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
     plan = checked_plan(run / "plan.json") if (run / "plan.json").exists() else None
-    done = sorted(run.glob("steps/step_*/gate.json"))
+    return plan, checked_config(run / "config.json")
+
+
+def status_of(
+    run: Path, plan: Plan | None, resolved: Resolved, standing: Standing, signs: Mapping[str, Running]
+) -> Status:
+    """Return where a run stands, given which of its files belong to it."""
     summary = checked_summary(run / "summary.json") if (run / "summary.json").exists() else None
-    outdated = summary is not None and not _is_of(summary, run, plan)
-    records = gate_records(run, plan)
+    outdated = summary is not None and not _is_of(summary, run, plan, resolved, standing)
     return Status(
         run=run.name,
-        steps_done=max(len(done) - 1, 0),
+        steps_done=standing.steps_done,
         steps=len(plan.steps) if plan else 0,
-        next_phase="" if summary and not outdated else _next_phase(run, len(done), plan),
-        last=read_json(records[-1], Gate) if records else None,
+        again=standing.again,
+        next_phase="" if summary and not outdated else _next_phase(run, standing),
+        last=read_json(run / standing.gates[-1], Gate) if standing.gates else None,
         failures=failed_phases(run),
         summary=None if outdated else summary,
         outdated=outdated,
+        times=times_of(run, signs),
     )
 
 
-def _is_of(summary: Summary, run: Path, plan: Plan | None) -> bool:
+def _is_of(summary: Summary, run: Path, plan: Plan | None, resolved: Resolved, standing: Standing) -> bool:
     """Tell whether a summary is of the run as its configuration, plan and decisions are now."""
-    resolved = checked_config(run / "config.json")
-    return plan is not None and summary.rests_on == rests_on(run, resolved, plan)
+    return plan is not None and standing.complete and summary.rests_on == rests_on(run, resolved, plan)
 
 
-def gate_records(run: Path, plan: Plan | None) -> list[Path]:
-    """Return the gate records that are there, the oldest first, those of ends of epochs among them."""
-    paths = [run / name for name in gate_files(plan, slow_update=True)] if plan else []
-    return [path for path in paths if path.exists()]
+def times_of(run: Path, signs: Mapping[str, Running]) -> Times:
+    """Return the wall time of a run, with what is at work now and what was killed."""
+    spans = [span_of(sign) for sign in signs.values() if sign.command != ENGINE]
+    return read_times(run.parent / ".calls", run.name, spans)
 
 
 def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
@@ -110,18 +135,38 @@ def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
     return tuple(sorted(found, key=lambda failure: failure.code == ExitCode.INTERRUPTED))
 
 
-def _next_phase(run: Path, gates: int, plan: Plan | None) -> str:
-    step = max(gates, 1)
-    if plan is not None and step > len(plan.steps):
+def _next_phase(run: Path, standing: Standing) -> str:
+    made = set(standing.gates)
+    gate = next((name for name in standing.wanted if name not in made), "")
+    if standing.wanted and not gate:
         return "what follows the last step"
-    folder = run / f"steps/step_{step:04d}"
-    missing = [phase for phase, name in STEP_FILES.items() if not (folder / name).exists()]
-    return f"{missing[0]} of step {step}" if missing else "end of the epoch"
+    number = int(Path(gate).parent.name.rpartition("_")[2]) if gate else 1
+    if gate.startswith("slow_update/"):
+        return f"the end of epoch {number}"
+    step = max(number, 1)  # the first one runs beside the evaluation of the initial skill
+    folder = f"steps/step_{step:04d}"
+    files = {phase: f"{folder}/{name}" for phase, name in STEP_FILES.items()}
+    missing = [
+        phase for phase, name in files.items() if standing.is_of_before(name) or not (run / name).exists()
+    ]
+    return f"{missing[0]} of step {step}" if missing else "the score of the initial skill"
+
+
+def again_in_words(status: Status) -> str:
+    """Say what lies there from before a change, "" for nothing."""
+    if not status.again:
+        return ""
+    steps = "1 step" if status.again == 1 else f"{status.again} steps"
+    return f"again from step {status.steps_done + 1}: {steps} of before a change will be made anew"
 
 
 def text(status: Status) -> str:
     """Return the status as lines for a person."""
     lines = [f"{status.run}: {status.steps_done} of {status.steps} steps done"]
+    if again := again_in_words(status):
+        lines.append(again)
+    if status.times.seconds:
+        lines.append(f"at work for {span(status.times.seconds)} in all")
     if status.last:
         state = status.last.state
         of_epoch = status.last.phase == "slow_update"

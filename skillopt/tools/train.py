@@ -19,13 +19,15 @@ from pathlib import Path
 
 import psutil
 
+from skillopt.basis import write_basis
 from skillopt.config.resolve import load_run
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.naming import RUN_NAME, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
-from skillopt.tools.live import SILENCE, lives, read_signs
+from skillopt.runs import Run
+from skillopt.signs import SILENCE, lives, read_signs
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
@@ -68,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
     if file.is_relative_to(root) and not Path.cwd().is_relative_to(root):
         log.warning("no %s here: the configuration that ships is used, %s", file.relative_to(root), file)
     resolved = load_run(file, args.set, os.environ)
-    plan, _ = plan_run(args.run, resolved)
+    plan, splits = plan_run(args.run, resolved)
     log.info("the gate: %s", resolution(plan.splits["val"].used))
     get_ready(root, args)
     folder = f"results/{args.run}"
@@ -82,6 +84,7 @@ def main(args: argparse.Namespace) -> int:
     results = Path("results") / args.run
     if code == 0:  # with nothing to do the workflow has not said what all is up to date with
         write_records(results, resolved, plan)
+        write_basis(results, Run(resolved, plan, splits))
     if code and not (results / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)

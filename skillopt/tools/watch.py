@@ -18,8 +18,9 @@ from skillopt.models.prices import dollars
 from skillopt.naming import run_folder
 from skillopt.progress import Part
 from skillopt.records import Usage
-from skillopt.texts import plain
+from skillopt.texts import plain, span
 from skillopt.tools.live import Phase, View, Viewer
+from skillopt.tools.status import again_in_words
 
 _STYLES = {"running": "bold cyan", "finished": "bold green", "failed": "bold red", "dead": "bold red"}
 _MARGIN = (0, 2, 0, 0)
@@ -86,6 +87,8 @@ def _head(view: View) -> RenderableType:
     if view.seconds is not None:
         head.append(f", for {span(view.seconds)}")
     lines: list[RenderableType] = [head, _bar(status.steps_done, status.steps, 40)]
+    if again := again_in_words(status):
+        lines.append(Text(again))
     if view.note:
         lines.append(Text(clean(view.note)))
     return Group(*lines)
@@ -155,6 +158,8 @@ def _spend(view: View) -> RenderableType:
     lines: list[RenderableType] = [table]
     if view.caps.any:
         lines.append(Text(caps(view)))
+    if view.status.times.seconds:
+        lines.append(Text(f"at work for {span(view.status.times.seconds)} in all"))
     return Group(*lines)
 
 
@@ -192,14 +197,3 @@ def caps(view: View) -> str:
     if view.caps.cost:
         parts.append(f"{_money(view.totals)} of {dollars(view.caps.cost)}")
     return f"budget: {', '.join(parts)}"
-
-
-def span(seconds: float) -> str:
-    """Return a time span in words, such as 2 h 05 min."""
-    whole = max(round(seconds), 0)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -17,7 +17,8 @@ from skillopt.models.ledger import Ledger
 from skillopt.phases.plan import plan_run
 from skillopt.progress import Board, Part, Running, in_words
 from skillopt.records import Usage
-from skillopt.tools.live import SILENCE, Viewer, lives
+from skillopt.signs import SILENCE, lives
+from skillopt.tools.live import Viewer
 from skillopt.tools.train import open_stale_lock
 from skillopt.tools.watch import frame, span
 from skillopt.tools.workflow import workflow_root

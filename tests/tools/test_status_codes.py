@@ -122,6 +122,9 @@ def test_a_summary_from_before_a_change_is_no_outcome(folder, capsys):
     decide(folder, "steps/step_0000", "initial", 0.0)
     decide(folder, "steps/step_0001", "step", 0.25)
     assert main(["status", str(folder)]) == ExitCode.UNFINISHED
+    assert "next: the end of epoch 1" in capsys.readouterr().out
+    decide(folder, "slow_update/epoch_01", "slow_update", 0.25)
+    assert main(["status", str(folder)]) == ExitCode.UNFINISHED
     assert "next: what follows the last step" in capsys.readouterr().out
 
 

@@ -18,5 +18,7 @@ def test_the_printed_lines_one_after_the_other_make_the_same_run(finished, proje
     assert len(jobs) > 25
     for line in [*records, *jobs]:
         assert main(shlex.split(line)) == 0, line
-    assert project.files() == finished.files()
+    made = finished.files()
+    del made["basis.json"]  # for views alone: the engine writes it when it starts
+    assert project.files() == made
     assert server.repeated == 0

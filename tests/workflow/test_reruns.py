@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 from project import ROOT, Job, Project
+from standing import begun, file_of
 
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
@@ -71,6 +72,9 @@ class Shape:
     def onwards(self, step, first="rollout"):
         """Return the jobs of a step from one rule on, and everything that follows."""
         return self.step(step, first) | self.after(step)
+
+    def everything(self):
+        return self.baseline() | self.onwards(1) | self.tests("val/last", *TESTED)
 
     def baseline(self):
         return self.jobs("evaluate_initial", "gate_initial")
@@ -151,6 +155,38 @@ SETTINGS = [
 @pytest.mark.parametrize(("override", "target", "jobs"), SETTINGS, ids=[row[0] for row in SETTINGS])
 def test_a_setting_re_runs_exactly(rerun, override, target, jobs):
     assert rerun(target, override) == jobs
+
+
+@pytest.mark.parametrize(("override", "target", "jobs"), SETTINGS, ids=[row[0] for row in SETTINGS])
+def test_files_tell_after_a_start_what_is_of_before(project, tmp_path, monkeypatch, override, target, jobs):
+    monkeypatch.chdir(project.folder)
+    name = target.split("/")[1]
+    every = {job for part in (COS, CON) for job in part.everything() if job.run == name}
+    folder = tmp_path / name
+    found = begun(name, (override,), folder)
+    of_before = {
+        job
+        for job in every
+        if (path := file_of(job)) and (folder / path).exists() and found.is_of_before(path)
+    }
+    assert of_before == {job for job in jobs & every if file_of(job) and (folder / file_of(job)).exists()}
+    again = {job.at for job in of_before if job.rule == "gate"}
+    assert found.again == len(again)
+    assert found.steps_done == len({job.at for job in every if job.rule == "gate"}) - len(again)
+
+
+def test_an_item_or_a_touched_file_after_a_start(project, tmp_path, monkeypatch, edited):
+    monkeypatch.chdir(project.folder)
+    (batch,) = plan_of(project, "constant")["steps"][6]["batches"]
+    for path in (project.folder / "results/constant").rglob("*"):
+        path.touch()
+    same = begun("constant", (), tmp_path / "same")
+    assert (same.steps_done, same.again, same.complete, same.files) == (7, 0, True, frozenset())
+    edited("data/small/train/items.json", changed_item(batch["ids"][0]))
+    changed = begun("constant", (), tmp_path / "changed")
+    assert (changed.steps_done, changed.again, changed.complete) == (6, 1, False)
+    assert changed.is_of_before("steps/step_0007/rollouts.jsonl")
+    assert not changed.is_of_before("steps/step_0006/gate.json")
 
 
 def test_a_finished_run_has_nothing_to_do(project):
