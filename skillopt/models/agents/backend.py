@@ -8,7 +8,8 @@ from typing import Protocol
 
 import msgspec
 
-from skillopt.models.agents import failures, process, trace, workspace
+from skillopt.models.agents import failures, process, trace
+from skillopt.models.agents.collecting import collect
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.outcome import Outcome
 from skillopt.models.agents.place import Place, environment, make_place
@@ -132,7 +133,7 @@ class ProgramBackend:
 
     def _reply(self, request: Request, outcome: Outcome, place: Place) -> Reply:
         patterns = request.workspace.collect if request.workspace else ()
-        collected = workspace.collect(place.work, patterns, self._secrets)
+        collected = collect(place.work, patterns, self._secrets)
         entries = [*trace.without_known(outcome.trace), *(f"left behind: {path}" for path in collected.left)]
         folders = (str(place.work), str(place.root))
         reply = Reply(

@@ -10,13 +10,16 @@ from skillopt.redact import one_line
 _SHOWN = 300
 """Characters of a program's message that are shown."""
 
+_JUDGED = 4_000
+"""Characters of its start and of its end that tell the kind of failure: the text may be of any size."""
+
 _QUOTA = re.compile(
     r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded|exceeded your [\w ]*quota"
     r"|out of (?:credits|premium requests)|billing (?:hard )?limit|(?:weekly|session|5-hour) limit",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
-    r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]*\blogin\b|log in (?:again|first|to)"
+    r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]{0,60}\blogin\b|log in (?:again|first|to)"
     r"|invalid (?:api|x-api)[ -]?key|invalid_api_key|incorrect api key"
     r"|authentication[_ ](?:error|failed|required)"
     r"|unauthori[sz]ed|no authentication|bad credentials|(?:oauth )?token (?:has |is )?expired"
@@ -99,6 +102,8 @@ def failed(advice: Advice, said: str, exit_code: int, secrets: tuple[str, ...]) 
     """Return the error of a program that failed, by what it `said`."""
     shown = one_line(said, _SHOWN, secrets) or "it says nothing about it"
     where = f"{advice.program} failed (exit code {exit_code}): {shown}"
+    if len(said) > 2 * _JUDGED:
+        said = f"{said[:_JUDGED]}\n{said[-_JUDGED:]}"
     if _QUOTA.search(said):
         return CallError(where, code="insufficient_quota")
     if _LOGIN.search(said):

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 from fakeagents import line
@@ -8,10 +6,9 @@ from programs import claude_stream, codex_stream, copilot_stream, cursor_stream
 
 from skillopt.models.agents import claude, codex, copilot, cursor, trace
 from skillopt.models.agents.dialogue import one_text, prompt_text, task_text
+from skillopt.models.agents.failures import Advice, failed
 from skillopt.models.agents.outcome import events
-from skillopt.models.agents.place import environment, make_place, remove
 from skillopt.models.agents.settings import effort
-from skillopt.models.agents.workspace import FILE_LIMIT, collect
 from skillopt.models.base import Image, Message, Request, ToolCall
 from skillopt.records import Usage
 
@@ -40,6 +37,25 @@ def said(content, **more):
 def test_events_pass_over_what_is_none():
     out = b'noise\n{"a": 1}\n[{"b": 2}, 3]\n"x"\n{"c": \n' + b"[" * 100_000 + b"\n\xff{}\n"
     assert list(events(out)) == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("read", "stream"),
+    [
+        (claude.read, claude_stream),
+        (codex.read, codex_stream),
+        (cursor.read, cursor_stream),
+        (copilot.read, copilot_stream),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_only_a_line_feed_ends_an_event(read, stream, end):
+    said = "a\u2028b\u2029c\u0085d\x7fe"  # stand in JSON as they are
+    out = "".join(
+        json.dumps(json.loads(step["out"]), ensure_ascii=False) + end for step in stream(said)
+    ).encode()
+    assert said.encode() in out
+    assert read(out).text == said
 
 
 @pytest.mark.parametrize("read", [claude.read, codex.read, cursor.read, copilot.read])
@@ -170,6 +186,25 @@ def test_copilot_exit_codes_and_errors():
     assert copilot.read(text([error])).error == "quota exceeded"
 
 
+# Failures
+
+ADVICE = Advice(program="P", install="i", login="l", path_setting="p", model_setting="m")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("HTTP 429: rate limit" + " x" * 100_000, "overloaded"),
+        ("x " * 100_000 + "Please run `codex login`", "not_logged_in"),
+        ("x " * 100_000 + "rate limit" + " x" * 100_000, "exit_1"),
+        ("please use " * 500_000, "exit_1"),
+    ],
+    ids=["start", "end", "middle", "nearly"],
+)
+def test_only_the_ends_of_a_long_failure_are_judged(said, code):
+    assert failed(ADVICE, said, 1, ()).code == code
+
+
 # Prompts
 
 
@@ -202,61 +237,6 @@ def test_a_dialogue_is_a_record_with_what_is_common_first():
     assert longer.startswith(prompt[: prompt.rindex("Above is the dialogue")])
 
 
-# Folders
-
-
-def test_the_environment_names_the_folder_of_a_program_that_is_not_on_path():
-    with make_place() as place:
-        env = environment(place, {"PATH": "/usr/bin", "LANG": "de", "X": "1"}, "/opt/n/bin/codex", {"K": "v"})
-        assert env == {
-            "PATH": "/usr/bin:/opt/n/bin",
-            "HOME": str(place.home),
-            "TMPDIR": str(place.tmp),
-            "LANG": "de",
-            "K": "v",
-        }
-        assert environment(place, {"PATH": "/usr/bin"}, "/usr/bin/codex", {})["PATH"] == "/usr/bin"
-        assert place.root.stat().st_mode & 0o077 == 0
-    assert not place.root.exists()
-
-
-def test_read_only_folders_are_removed(tmp_path):
-    folder = tmp_path / "root" / "a" / "b"
-    folder.mkdir(parents=True)
-    (folder / "f").write_text("x")
-    folder.chmod(0o500)
-    folder.parent.chmod(0o500)
-    remove(tmp_path / "root")
-    assert not (tmp_path / "root").exists()
-
-
-def test_large_files_are_left_behind(tmp_path):
-    with (tmp_path / "big.bin").open("wb") as file:
-        file.truncate(FILE_LIMIT + 1)
-    (tmp_path / "small.bin").write_bytes(b"s")
-    os.mkfifo(tmp_path / "pipe.bin")
-    found = collect(tmp_path, ("*.bin",), ())
-    assert [file.path for file in found.files] == ["small.bin"]
-    assert found.left == (
-        f"big.bin ({FILE_LIMIT + 1} bytes)",
-        "pipe.bin (not a regular file of the workspace)",
-    )
-
-
-@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*"])
-def test_patterns_stay_inside(tmp_path, pattern):
-    with pytest.raises(ValueError, match="below the workspace"):
-        collect(tmp_path, (pattern,), ())
-
-
-def test_what_the_harness_wrote_is_not_brought_back(tmp_path):
-    for name in ("task.md", "ATTACHMENTS.md", ".agents/skills/skillopt-target/SKILL.md", "a.md"):
-        path = Path(tmp_path, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
-    assert [file.path for file in collect(tmp_path, ("**/*",), ()).files] == ["a.md"]
-
-
 # Account of what was done
 
 
@@ -270,6 +250,25 @@ def test_the_account_is_numbered_redacted_and_bounded():
     assert long.startswith("[1] startx")
     assert long.rstrip().endswith("end")
     assert trace.render([], folders=("/w",), secrets=()) == ""
+
+
+class Asked(list[str]):
+    """Entries that count how often one is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, key):
+        Asked.looks += 1
+        return super().__getitem__(key)
+
+    def __iter__(self):
+        raise AssertionError("all entries were looked at")
+
+
+def test_only_the_entries_that_are_shown_are_made():
+    shown = trace.render(Asked(["said: x"] * 300_000), folders=("/w",), secrets=())
+    assert shown.endswith("\n[300000] said: x")
+    assert Asked.looks < 2_000
 
 
 # Reasoning effort

@@ -303,8 +303,10 @@ def test_further_variables_are_handed_over_by_name(tmp_path, bench):
     assert "me:pw" not in str(caught.value)
 
 
-@pytest.mark.parametrize("names", ["OPENAI_API_KEY", "HTTPS_PROXY,GH_TOKEN", "A B", "1A"])
-def test_names_of_keys_are_not_handed_over(bench, names):
+@pytest.mark.parametrize(
+    "names", ["OPENAI_API_KEY", "HTTPS_PROXY,GH_TOKEN", "A B", "1A", "TMPDIR", "HTTPS_PROXY,HOME", "PATH"]
+)
+def test_names_of_keys_and_of_the_calls_own_folders_are_not_handed_over(bench, names):
     role = bench.case.role_model(settings={"pass_env": names})
     with pytest.raises(ConfigError, match="pass_env"):
         bench.spec.open(role, bench.env)
