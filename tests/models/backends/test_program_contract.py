@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -290,6 +291,32 @@ def test_check_says_that_the_program_is_missing_or_broken(bench):
     bench.program.path.unlink()
     (problem,) = bench.spec.check(bench.role, bench.env)
     assert f"model.{bench.case.backend}_path" in problem
+
+
+LEAVES_A_CHILD = """\
+#!{python} -IS
+import signal, socket, subprocess, sys
+held = socket.create_connection(("127.0.0.1", {port}))
+child = "import signal; signal.pause()"
+subprocess.Popen([sys.executable, "-IS", "-c", child], pass_fds=[held.fileno()])
+{then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "problem"), [('print("1.2.3")', ""), ('while True: print("1.2.3")', "printed more than")]
+)
+def test_asking_for_the_version_leaves_nothing_running(bench, then, problem):
+    async def main():
+        async with Watch() as watch:
+            script = LEAVES_A_CHILD.format(python=sys.executable, port=watch.port, then=then)
+            bench.program.path.write_text(script)
+            problems = await asyncio.to_thread(bench.spec.check, bench.role, bench.env)
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+            return problems
+
+    problems = asyncio.run(main())
+    assert [problem in found for found in problems] == ([True] if problem else [])
 
 
 def test_further_variables_are_handed_over_by_name(tmp_path, bench):
