@@ -94,7 +94,8 @@ class ProgramBackend:
             again = digest in self._was_empty
             finished = await self._run(program, request, place, again=again)
             outcome = self._judged(finished, place)
-            if not outcome.text.strip() and not outcome.tool_calls and outcome.finish_reason != "length":
+            cut = outcome.finish_reason in ("length", "content_filter")
+            if not outcome.text.strip() and not outcome.tool_calls and not cut:
                 self._was_empty.add(digest)
                 raise failures.empty(self._advice, again=again)
             return self._reply(request, outcome, place)

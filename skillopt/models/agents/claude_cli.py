@@ -97,7 +97,12 @@ def write_settings(place: Place, env: Mapping[str, str], *, read: bool, shell: b
         "allow": ["Read(./**)"] if read else [],
         "deny": ["Read(//proc/**)", f"Read(/{config_folder(env)}/**)"],
     }
-    sandbox = {"enabled": True, "autoAllowBashIfSandboxed": True, "allowUnsandboxedCommands": False}
+    sandbox = {
+        "enabled": True,
+        "failIfUnavailable": True,  # without it, the program only warns and goes on
+        "autoAllowBashIfSandboxed": True,
+        "allowUnsandboxedCommands": False,
+    }
     path = place.private / "settings.json"
     path.write_text(json.dumps({"permissions": permissions, **({"sandbox": sandbox} if shell else {})}))
     return path

@@ -109,6 +109,32 @@ def test_claude_replies_that_were_cut_off_are_truncated():
     assert (cut.finish_reason, cut.text, cut.error) == ("length", "", "")
 
 
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "content_filter"),
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("of_next_year", "stop"),
+    ],
+)
+def test_claude_says_why_it_stopped(reason, finish):
+    assert claude.read(result(stop_reason=reason)).finish_reason == finish
+
+
+@pytest.mark.parametrize("read", [claude.read, cursor.read])
+def test_the_model_is_the_one_that_the_run_began_with(read):
+    began = line({"type": "system", "subtype": "init", "model": "asked"})
+    other = line({"type": "system", "subtype": "task_started", "model": "of a task"})
+    assert read(text([began, other]) + result()).model == "asked"
+
+
+def test_claude_names_the_model_that_wrote_most_when_it_tells_no_other():
+    used = {"small": {"outputTokens": 5}, "large": {"outputTokens": 90}, "odd": "x"}
+    assert claude.read(result(modelUsage=used)).model == "large"
+
+
 def test_claude_tool_calls_come_from_the_structured_output():
     calls = [{"name": "add", "arguments": '{"a": 1}'}, {"name": "sub", "arguments": {"b": 2}}]
     outcome = claude.read(result(structured_output={"content": "let me", "tool_calls": calls}))
@@ -127,6 +153,15 @@ def test_codex_reconnecting_is_no_error_when_the_turn_ends_well():
     steps.insert(2, line({"type": "error", "message": "Reconnecting... 1/5"}))
     assert codex.read(text(steps)).text == "fine"
     assert codex.read(text(steps[:-1])).error == "Reconnecting... 1/5"
+
+
+def test_codex_turns_that_fail_or_do_not_end_after_one_that_did_are_no_answer():
+    steps = codex_stream("early")
+    failed_later = [*steps, line({"type": "turn.failed", "error": {"message": "boom"}})]
+    assert (codex.read(text(failed_later)).text, codex.read(text(failed_later)).error) == ("", "boom")
+    more = line({"type": "item.completed", "item": {"type": "agent_message", "text": "half"}})
+    unfinished = codex.read(text([*steps, line({"type": "turn.started"}), more]))
+    assert (unfinished.text, unfinished.complete) == ("", False)
 
 
 def test_codex_messages_with_work_after_them_are_no_final_message():
@@ -168,10 +203,21 @@ def test_cursor_functions_and_failures_of_tools_are_in_the_trace():
     assert cursor.read(text([line({"type": "result", "is_error": True, "result": "no"})])).error == "no"
 
 
-def test_copilot_sub_agents_give_no_answer():
+def test_cursor_takes_nothing_that_comes_after_the_result():
+    message = {"content": [{"type": "text", "text": " and more"}]}
+    late = [line({"type": "assistant", "message": message}), *cursor_stream("other")]
+    assert cursor.read(text([*cursor_stream("mine"), *late])).text == "mine"
+
+
+@pytest.mark.parametrize(
+    "mark", [{"agentId": "a1"}, {"data": {"parentToolCallId": "c1"}}], ids=["new", "old"]
+)
+def test_copilot_sub_agents_give_no_answer(mark):
     steps = copilot_stream("mine")
-    sub = {"content": "theirs", "parentToolCallId": "c1", "outputTokens": 5}
-    steps.insert(-1, line({"type": "assistant.message", "data": sub}))
+    sub = {"content": "theirs", "outputTokens": 5, **mark.get("data", {})}
+    work = {"toolName": "view", **mark.get("data", {})}
+    steps.insert(-1, line({"type": "assistant.message", **mark, "data": sub}))
+    steps.insert(-1, line({"type": "tool.execution_start", **mark, "data": work}))
     outcome = copilot.read(text(steps))
     assert outcome.text == "mine"
     assert outcome.usage.completion == 12
@@ -184,6 +230,16 @@ def test_copilot_exit_codes_and_errors():
     error = line({"type": "session.error", "data": {"message": "quota exceeded"}})
     assert copilot.read(text([error, *copilot_stream("went on")])).text == "went on"
     assert copilot.read(text([error])).error == "quota exceeded"
+    broken = copilot.read(text([*copilot_stream("I will look")[:-1], error]))
+    assert (broken.text, broken.error) == ("", "quota exceeded")
+    assert copilot.read(text([error, *failed])).error == "quota exceeded"
+
+
+def test_copilot_messages_with_work_after_them_are_no_final_message():
+    steps = copilot_stream("I will look")
+    steps.insert(-1, line({"type": "tool.execution_start", "data": {"toolName": "view"}}))
+    outcome = copilot.read(text(steps))
+    assert (outcome.text, outcome.trace[-2:]) == ("", ("said: I will look", "used view"))
 
 
 # Failures
