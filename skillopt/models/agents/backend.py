@@ -129,7 +129,7 @@ class ProgramBackend:
         cut_off = outcome.complete and outcome.finish_reason == "length"  # programs call that a failure
         if not outcome.error and (finished.code == 0 or cut_off):
             return outcome
-        said = outcome.error or _last_lines(finished.err) or _last_lines(finished.out)
+        said = outcome.error or _last_lines(finished.err) or _last_lines(_no_events(finished.out))
         raise failures.failed(self._advice, self._shown(said, place), finished.code, self._secrets)
 
     def _reply(self, request: Request, outcome: Outcome, place: Place) -> Reply:
@@ -165,6 +165,11 @@ def find(binary: str, env: Mapping[str, str]) -> str | None:
     """Return the absolute path of a program, None when there is none; `~` and PATH are looked at."""
     found = shutil.which(str(Path(binary).expanduser()), path=env.get("PATH"))
     return str(Path(found).absolute()) if found else None
+
+
+def _no_events(output: bytes) -> bytes:
+    """Return the lines that are no JSON: what the agent says is not what its program says of a failure."""
+    return b"\n".join(line for line in output.split(b"\n") if not line.lstrip().startswith((b"{", b"[{")))
 
 
 def _last_lines(output: bytes) -> str:

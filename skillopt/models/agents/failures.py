@@ -14,12 +14,15 @@ _JUDGED = 4_000
 """Characters of its start and of its end that tell the kind of failure: the text may be of any size."""
 
 _QUOTA = re.compile(
-    r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded|exceeded your [\w ]*quota"
-    r"|out of (?:credits|premium requests)|billing (?:hard )?limit|(?:weekly|session|5-hour) limit",
+    r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded"
+    r"|(?:hit|reached|exceeded) your (?![\w -]{0,30}\brate\b)[\w -]{0,30}?\b(?:limit|quota|allowance)\b"
+    r"|out of (?:credits|premium requests)|(?:billing|spending) (?:hard )?limit"
+    r"|(?:weekly|session|5-hour) limit",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
     r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]{0,60}\blogin\b|log in (?:again|first|to)"
+    r"|(?:please|and) (?:log|sign) in\b|(?:session|login|credentials?) (?:has |have |is |are )?expired"
     r"|invalid (?:api|x-api)[ -]?key|invalid_api_key|incorrect api key"
     r"|authentication[_ ](?:error|failed|required)"
     r"|unauthori[sz]ed|no authentication|bad credentials|(?:oauth )?token (?:has |is )?expired"

@@ -147,6 +147,16 @@ def test_a_failure_without_words_is_fatal(bench):
     assert (error.code, error.transient) == ("exit_3", False)
 
 
+def test_what_the_agent_said_does_not_tell_why_its_program_failed(bench):
+    said = bench.case.prints("The server says: HTTP 429, too many requests. Unauthorized!")[:-1]
+    bench.program.does([*said, {"exit": 4}])
+    error = bench.error()
+    assert (error.code, error.transient) == ("exit_4", False)
+    assert "server" not in str(error)
+    bench.program.does([*said, {"out": "Rate limit reached\n"}, {"exit": 4}])
+    assert bench.error().code == "overloaded"
+
+
 def test_what_was_answered_before_a_failure_is_no_answer(bench):
     bench.program.does([*bench.case.prints("<answer>4</answer>"), {"err": "panicked\n"}, {"exit": 101}])
     error = bench.error()
