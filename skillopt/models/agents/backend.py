@@ -89,6 +89,12 @@ class ProgramBackend:
         program = find(self._binary, self._env)
         if program is None:
             raise failures.binary_missing(self._advice, self._binary)
+        try:
+            return await self._in_folders(program, request)
+        except OSError as error:
+            raise failures.no_folder(self._advice, error) from error
+
+    async def _in_folders(self, program: str, request: Request) -> Reply:
         with make_place() as place:
             digest = hashlib.sha256(msgspec.json.encode(request)).digest()
             again = digest in self._was_empty

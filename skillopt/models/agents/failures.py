@@ -1,6 +1,7 @@
 """What went wrong, in the terms of the call layer, from what a program says about it."""
 
 import re
+import tempfile
 
 import msgspec
 
@@ -76,6 +77,15 @@ def not_started(advice: Advice, problem: str, secrets: tuple[str, ...]) -> CallE
         f"{advice.program} cannot be started: {shown}. Reinstall it ({advice.install}), or correct "
         f"{advice.path_setting}.",
         code="binary_unusable",
+    )
+
+
+def no_folder(advice: Advice, problem: OSError) -> CallError:
+    """Return the error of a call whose folders or pipes could not be made, or be filled."""
+    return CallError(
+        f"{advice.program} cannot be given its files: {problem.strerror or problem}. They lie in "
+        f"{tempfile.gettempdir()}: make room there, or let TMPDIR name another folder.",
+        code="no_folder",
     )
 
 

@@ -410,6 +410,14 @@ def test_the_call_layers_time_limit_ends_the_program_too(tmp_path, bench):
 # Agents: what they find in their folder, and what comes back.
 
 
+def test_a_folder_that_cannot_be_filled_is_said_and_ends_the_phase(agent):
+    error = agent.error(agent.case.request(workspace=Workspace(files=(File(path="x" * 300, data=""),))))
+    assert (error.code, error.transient) == ("no_folder", False)
+    assert "File name too long" in str(error)
+    assert "TMPDIR" in str(error)
+    assert not agent.program.calls
+
+
 def test_the_skill_is_a_file_and_nowhere_else(agent):
     agent.answers()
     agent.reply()
