@@ -27,8 +27,9 @@ ENVIRONMENT = {
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
+    "ENABLE_CLAUDEAI_MCP_SERVERS": "false",
 }
-"""Keeps memories and instructions of the machine's owner out, and the program as it is."""
+"""Keeps memories, instructions and connectors of the machine's owner out, and the program as it is."""
 
 
 def claude_advice(role: RoleModel) -> Advice:

@@ -58,7 +58,9 @@ def test_the_environment_is_an_allow_list(bench):
     env = bench.program.call.env
     ours = {"PATH", "HOME", "LANG", "TMPDIR", bench.case.key}
     settings_of_the_program = {
-        name for name in env if name.startswith(("CLAUDE_CODE_", "DISABLE_AUTO", "MAX_THINK", "COPILOT_AUTO"))
+        name
+        for name in env
+        if name.startswith(("CLAUDE_CODE_", "DISABLE_AUTO", "ENABLE_CLAUDEAI", "MAX_THINK", "COPILOT_AUTO"))
     }
     assert set(env) - settings_of_the_program - {"CODEX_HOME"} == ours
     assert env[bench.case.key] == CANARY

@@ -174,6 +174,14 @@ def test_claude_code_limits_its_thoughts(tmp_path):
     assert claude.program.call.env["MAX_THINKING_TOKENS"] == "16384"
 
 
+def test_claude_code_gets_no_memories_and_no_connectors_of_the_owners_account(tmp_path):
+    claude = bench(tmp_path, "claude_code_exec")
+    claude.reply()
+    env = claude.program.call.env
+    assert env["ENABLE_CLAUDEAI_MCP_SERVERS"] == "false"
+    assert env["CLAUDE_CODE_DISABLE_CLAUDE_MDS"] == env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] == "1"
+
+
 # codex_exec
 
 
@@ -186,7 +194,7 @@ def test_codex_as_optimizer_is_read_only_in_an_empty_folder(tmp_path):
         *("--sandbox", "read-only", "--cd", call.cwd),
         *("-c", 'approval_policy="never"', "-c", "sandbox_workspace_write.network_access=false"),
         *("-c", "sandbox_workspace_write.exclude_slash_tmp=true"),
-        *("-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0"),
+        *("-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0", "-c", "project_root_markers=[]"),
         *("-c", 'shell_environment_policy.inherit="core"'),
         *("-c", "shell_environment_policy.ignore_default_excludes=false"),
         *("-c", 'model_reasoning_effort="xhigh"', "--model", "m-1", "-"),
