@@ -42,10 +42,11 @@ def main() -> None:
     kernel.die_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit(1)
+    own = os.getpid()
     child = os.fork()
     if not child:
         signal.pthread_sigmask(signal.SIG_SETMASK, allowed)
-        _become(program, status)
+        _become(program, status, own)
     kernel.hide_from_equals()  # after the fork: it has the program's key in its environment too
     _let_go_of_streams()
     code = _until_end(child)
@@ -56,9 +57,12 @@ def main() -> None:
     _end_all()
 
 
-def _become(program: list[str], status: int) -> None:
-    """Turn this process into the program; a failure is told, and ends it."""
+def _become(program: list[str], status: int, keeper: int) -> None:
+    """Turn this process into the program; a failure is told, and ends it. Without its keeper it ends too."""
     try:
+        kernel.die_with_parent(signal.SIGKILL)
+        if os.getppid() != keeper:
+            return
         os.setsid()
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program would too
             signal.signal(number, signal.SIG_DFL)

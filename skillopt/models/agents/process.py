@@ -80,7 +80,9 @@ async def run(
     pipes = _Pipes(out_limit)
     kept = kept and sys.platform == "linux"
     before = keeper.command(pipes.theirs[3]) if kept else ()
-    try:
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start() -> None:
         process = await asyncio.create_subprocess_exec(
             *before,
             *command,
@@ -92,25 +94,39 @@ async def run(
             env=dict(env),
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:
-        pipes.close_all()
-        raise NotStarted(f"{command[0]}: {error}") from error
-    pipes.start(stdin)
+        started.append(process)
+
     try:
-        ends = pipes.status.ended.wait() if kept else process.wait()
+        await _to_the_end(start())
+        pipes.start(stdin)
+        ends = pipes.status.ended.wait() if kept else started[0].wait()
         in_time = await _until_end(ends, pipes, timeout)
+    except (OSError, ValueError) as error:
+        raise NotStarted(f"{command[0]}: {error}") from error
     finally:
-        await _to_the_end(_end(process, f"TMPDIR={env['TMPDIR']}".encode()))
-        await _to_the_end(pipes.finish())
+        await _to_the_end(_wind_up(started, pipes, f"TMPDIR={env['TMPDIR']}".encode()))
+    return _finished(pipes, out_limit, timeout if not in_time else None, started[0].returncode)
+
+
+def _finished(pipes: "_Pipes", out_limit: int, too_long: float | None, code: int | None) -> Finished:
+    """Return how the program ended; raises ProgramError. `too_long` is the time that was up, if it was."""
     told, _, problem = pipes.status.data.decode("utf-8", "replace").partition("\n")[0].partition(" ")
     if told == "error":
         raise NotStarted(problem)
     if pipes.out.overflown:
         raise SaidTooMuch(f"it printed more than {out_limit} bytes", pipes.out.data, pipes.err.data)
-    if not in_time:
-        raise TookTooLong(f"it did not end within {timeout:g} s", pipes.out.data, pipes.err.data)
-    code = int(problem) if told == "exit" else process.returncode or 0
+    if too_long is not None:
+        raise TookTooLong(f"it did not end within {too_long:g} s", pipes.out.data, pipes.err.data)
+    code = int(problem) if told == "exit" else code or 0
     return Finished(code=code, out=pipes.out.data, err=pipes.err.data)
+
+
+async def _wind_up(started: Sequence[asyncio.subprocess.Process], pipes: "_Pipes", marker: bytes) -> None:
+    """End the program if it was started, and everything it left behind, and the reading."""
+    pipes.give_back()
+    for process in started:
+        await _end(process, marker)
+    await pipes.finish()
 
 
 async def _until_end(ends: Coroutine[Any, Any, Any], pipes: "_Pipes", timeout: float | None) -> bool:
@@ -133,36 +149,37 @@ class _Pipes:
 
     def __init__(self, out_limit: int) -> None:
         stdin, stdout, stderr, status = os.pipe(), os.pipe(), os.pipe(), os.pipe()
-        self.theirs = (stdin[0], stdout[1], stderr[1], status[1])
-        self._ours = (stdin[1], stdout[0], stderr[0], status[0])
+        self.theirs: tuple[int, ...] = (stdin[0], stdout[1], stderr[1], status[1])
         self._feeder = Feeder(stdin[1])
         self.out = Sink(stdout[0], out_limit, keep="start")
         self.err = Sink(stderr[0], _LAST_WORDS, keep="end")
         self.status = Sink(status[0], _STATUS, keep="start")
+        self._sinks = (self.out, self.err, self.status)
+        self._reading = False
 
-    def start(self, stdin: bytes) -> None:
-        """Give back the program's ends, and begin to feed and to read."""
+    def give_back(self) -> None:
+        """Close the program's ends here: it has its own, or there is none."""
         for fd in self.theirs:
             os.close(fd)
-        self._feeder.start(stdin)
-        self.out.start()
-        self.err.start()
-        self.status.start()
+        self.theirs = ()
 
-    def close_all(self) -> None:
-        """Close everything: there is no program."""
-        for fd in (*self.theirs, *self._ours):
-            os.close(fd)
+    def start(self, stdin: bytes) -> None:
+        """Begin to feed and to read."""
+        self.give_back()
+        self._feeder.start(stdin)
+        for sink in self._sinks:
+            sink.start()
+        self._reading = True
 
     async def finish(self) -> None:
         """Take what is left; nobody writes any more, unless a process escaped (then stop reading)."""
         self._feeder.stop()
-        ends = asyncio.gather(self.out.ended.wait(), self.err.ended.wait())
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ends, _GRACE)
-        self.out.stop()
-        self.err.stop()
-        self.status.stop()
+        if self._reading:
+            ends = asyncio.gather(*(sink.ended.wait() for sink in self._sinks))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ends, _GRACE)
+        for sink in self._sinks:
+            sink.stop()
 
 
 async def _end(process: asyncio.subprocess.Process, marker: bytes) -> None:

@@ -241,3 +241,20 @@ def test_who_ends_its_keeper_is_ended_too(tmp_path):
             return finished.code
 
     assert asyncio.run(main()) == -signal.SIGKILL
+
+
+def test_a_call_that_is_cancelled_while_its_program_starts_leaves_nothing(tmp_path):
+    async def main():
+        await start(tmp_path, "pass")
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        for turns in range(12):
+            work = asyncio.create_task(start(tmp_path, "import signal; signal.pause()"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            assert process.strays(f"TMPDIR={tmp_path}".encode()) == []
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+
+    asyncio.run(main())
