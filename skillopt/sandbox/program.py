@@ -129,6 +129,7 @@ async def _run(
             env={"PATH": os.defpath, "TMPDIR": str(place.tmp)},
             timeout=limits.seconds + _GRACE,
             out_limit=limits.output,
+            kept=False,
         )
     except SaidTooMuch as error:
         problem = f"printed more than {limits.output} bytes"

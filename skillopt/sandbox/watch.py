@@ -51,7 +51,7 @@ def wait(main: int, members: Members, *, seconds: float, processes: int, memory:
 def _watched(main: int, members: Members, *, seconds: float, processes: int, memory: int) -> tuple[int, str]:
     end = time.monotonic() + seconds
     while True:
-        code = _reap(main)
+        code = reap(main)
         if code is not None:
             return code, ""
         pids = members()
@@ -71,13 +71,13 @@ def end_all(members: Members) -> None:
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
-        _reap(0)
+        reap(0)
         time.sleep(0.001)
-    _reap(0)
+    reap(0)
 
 
-def _reap(main: int) -> int | None:
-    """Reap whoever has ended; return the exit code of `main` if it was among them."""
+def reap(main: int) -> int | None:
+    """Reap whoever has ended; return the exit code of `main`, negative for a signal, if it was among them."""
     code = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import msgspec
 
-from skillopt.models.agents import failures, process, trace, workspace
+from skillopt.models.agents import failures, process, trace
+from skillopt.models.agents.collecting import collect
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.outcome import Outcome
 from skillopt.models.agents.place import Place, environment, make_place
@@ -88,12 +89,19 @@ class ProgramBackend:
         program = find(self._binary, self._env)
         if program is None:
             raise failures.binary_missing(self._advice, self._binary)
+        try:
+            return await self._in_folders(program, request)
+        except OSError as error:
+            raise failures.no_folder(self._advice, error) from error
+
+    async def _in_folders(self, program: str, request: Request) -> Reply:
         with make_place() as place:
             digest = hashlib.sha256(msgspec.json.encode(request)).digest()
             again = digest in self._was_empty
             finished = await self._run(program, request, place, again=again)
             outcome = self._judged(finished, place)
-            if not outcome.text.strip() and not outcome.tool_calls and outcome.finish_reason != "length":
+            cut = outcome.finish_reason in ("length", "content_filter")
+            if not outcome.text.strip() and not outcome.tool_calls and not cut:
                 self._was_empty.add(digest)
                 raise failures.empty(self._advice, again=again)
             return self._reply(request, outcome, place)
@@ -127,12 +135,12 @@ class ProgramBackend:
         cut_off = outcome.complete and outcome.finish_reason == "length"  # programs call that a failure
         if not outcome.error and (finished.code == 0 or cut_off):
             return outcome
-        said = outcome.error or _last_lines(finished.err) or _last_lines(finished.out)
+        said = outcome.error or _last_lines(finished.err) or _last_lines(_no_events(finished.out))
         raise failures.failed(self._advice, self._shown(said, place), finished.code, self._secrets)
 
     def _reply(self, request: Request, outcome: Outcome, place: Place) -> Reply:
         patterns = request.workspace.collect if request.workspace else ()
-        collected = workspace.collect(place.work, patterns, self._secrets)
+        collected = collect(place.work, patterns, self._secrets)
         entries = [*trace.without_known(outcome.trace), *(f"left behind: {path}" for path in collected.left)]
         folders = (str(place.work), str(place.root))
         reply = Reply(
@@ -163,6 +171,11 @@ def find(binary: str, env: Mapping[str, str]) -> str | None:
     """Return the absolute path of a program, None when there is none; `~` and PATH are looked at."""
     found = shutil.which(str(Path(binary).expanduser()), path=env.get("PATH"))
     return str(Path(found).absolute()) if found else None
+
+
+def _no_events(output: bytes) -> bytes:
+    """Return the lines that are no JSON: what the agent says is not what its program says of a failure."""
+    return b"\n".join(line for line in output.split(b"\n") if not line.lstrip().startswith((b"{", b"[{")))
 
 
 def _last_lines(output: bytes) -> str:

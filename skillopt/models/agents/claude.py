@@ -16,6 +16,14 @@ from skillopt.records import Usage
 _LIMIT_REACHED = re.compile(r"exceeded the \d+ output token maximum", re.IGNORECASE)
 
 
+_STOPPED: dict[str, FinishReason] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+"""Why the model stopped, where that is not the end of its message."""
+
+
 def read(out: bytes) -> Outcome:
     """Return what a run came to; the last `result` event has the final message."""
     result: dict[str, Any] | None = None
@@ -23,8 +31,8 @@ def read(out: bytes) -> Outcome:
     entries: list[str] = []
     for event in events(out):
         kind = event.get("type")
-        if kind == "system":
-            model = text_of(event, "model") or model
+        if kind == "system" and event.get("subtype") == "init":
+            model = text_of(event, "model")
         elif kind in ("assistant", "user"):
             entries += _entries(event)
         elif kind == "result":
@@ -36,7 +44,7 @@ def read(out: bytes) -> Outcome:
 
 def _outcome(result: dict[str, Any], model: str, entries: list[str]) -> Outcome:
     text, error = text_of(result, "result"), ""
-    finish: FinishReason = "length" if result.get("stop_reason") == "max_tokens" else "stop"
+    finish = _STOPPED.get(text_of(result, "stop_reason"), "stop")
     if result.get("is_error") is True or text_of(result, "subtype").startswith("error"):
         errors = result.get("errors")
         problems = [entry for entry in errors if isinstance(entry, str)] if isinstance(errors, list) else []
@@ -44,7 +52,6 @@ def _outcome(result: dict[str, Any], model: str, entries: list[str]) -> Outcome:
         text = ""
         if _LIMIT_REACHED.search(error):
             error, finish = "", "length"
-    used = result.get("modelUsage")
     content, calls = _structured(result.get("structured_output"))
     return Outcome(
         text=text if content is None else content,
@@ -53,9 +60,15 @@ def _outcome(result: dict[str, Any], model: str, entries: list[str]) -> Outcome:
         finish_reason="tool_calls" if calls else finish,
         tool_calls=calls,
         usage=_usage(result.get("usage")),
-        model=model or next(iter(used if isinstance(used, dict) else ()), ""),
+        model=model or _most_used(result.get("modelUsage")),
         trace=tuple(entries),
     )
+
+
+def _most_used(models: Any) -> str:
+    """Return the model that wrote most: small ones do chores beside it."""
+    found = models if isinstance(models, dict) else {}
+    return max(found, key=lambda name: count_of(found[name], "outputTokens") or 0, default="")
 
 
 def _usage(usage: Any) -> Usage:

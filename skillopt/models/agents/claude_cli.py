@@ -27,8 +27,9 @@ ENVIRONMENT = {
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
+    "ENABLE_CLAUDEAI_MCP_SERVERS": "false",
 }
-"""Keeps memories and instructions of the machine's owner out, and the program as it is."""
+"""Keeps memories, instructions and connectors of the machine's owner out, and the program as it is."""
 
 
 def claude_advice(role: RoleModel) -> Advice:
@@ -97,7 +98,12 @@ def write_settings(place: Place, env: Mapping[str, str], *, read: bool, shell: b
         "allow": ["Read(./**)"] if read else [],
         "deny": ["Read(//proc/**)", f"Read(/{config_folder(env)}/**)"],
     }
-    sandbox = {"enabled": True, "autoAllowBashIfSandboxed": True, "allowUnsandboxedCommands": False}
+    sandbox = {
+        "enabled": True,
+        "failIfUnavailable": True,  # without it, the program only warns and goes on
+        "autoAllowBashIfSandboxed": True,
+        "allowUnsandboxedCommands": False,
+    }
     path = place.private / "settings.json"
     path.write_text(json.dumps({"permissions": permissions, **({"sandbox": sandbox} if shell else {})}))
     return path

@@ -25,10 +25,12 @@ def read(out: bytes) -> Outcome:
         if kind == "item.completed":
             text, entry = _item(member(event, "item"), text)
             entries += entry
+        elif kind == "turn.started":
+            complete = False
         elif kind == "turn.completed":
             complete, usage = True, _usage(event.get("usage"))
         elif kind == "turn.failed":
-            error = text_of(event, "error", "message") or error or "the turn failed"
+            complete, error = False, text_of(event, "error", "message") or error or "the turn failed"
         elif kind == "error":  # also of connections that are tried again: counts only without an end
             error = text_of(event, "message") or error
     if complete:

@@ -12,33 +12,36 @@ from skillopt.records import Usage
 
 
 def read(out: bytes) -> Outcome:
-    """Return what a run came to; the final message is the last one, when it asks for no tool."""
+    """Return what a run came to; the final message is the last one, when nothing is done after it."""
     text, error, model = "", "", ""
-    complete, code = False, 0
+    complete, code, broken = False, 0, False
     tokens: list[int | None] = []
     entries: list[str] = []
     for event in events(out):
         kind, data = event.get("type"), member(event, "data")
         if kind == "assistant.message":
             tokens.append(count_of(data, "outputTokens"))
-            if text_of(data, "parentToolCallId"):  # of a sub-agent
+            if _of_a_sub_agent(event):
                 entries += _said(data, "sub-agent ")
                 continue
             model = text_of(data, "model") or model
             entries += [trace.said(text)] if text else []
             asks = bool(objects_of(data, "toolRequests"))
             entries += _said(data) if asks else []
-            text = "" if asks else text_of(data, "content")
+            text, broken = "" if asks else text_of(data, "content"), False
         elif kind == "tool.execution_start":
+            if not _of_a_sub_agent(event):
+                entries += [trace.said(text)] if text else []
+                text = ""
             entries.append(trace.used(text_of(data, "toolName"), member(data, "arguments")))
         elif kind == "tool.execution_complete":
             result = text_of(data, "result", "content") or text_of(data, "error", "message")
             entries.append(trace.got(result, failed=member(data, "success") is False))
-        elif kind == "session.error":  # it may have gone on afterwards
-            error = text_of(data, "message") or error or "an error it does not name"
+        elif kind == "session.error":  # it may have gone on afterwards, or have done with the answer
+            error, broken = text_of(data, "message") or error or "an error it does not name", True
         elif kind == "result":
             complete, code = True, whole_of(event, "exitCode") or 0
-    if code:
+    if code or (broken and not complete):
         text, error = "", error or f"it reports exit code {code}"
     return Outcome(
         text=text,
@@ -48,6 +51,11 @@ def read(out: bytes) -> Outcome:
         model=model,
         trace=tuple(entries),
     )
+
+
+def _of_a_sub_agent(event: dict[str, Any]) -> bool:
+    """Tell who an event is of: `agentId` says it in newer versions, `parentToolCallId` in older ones."""
+    return bool(text_of(event, "agentId") or text_of(event, "data", "parentToolCallId"))
 
 
 def _said(data: Any, prefix: str = "") -> list[str]:

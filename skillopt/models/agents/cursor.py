@@ -24,16 +24,17 @@ def read(out: bytes) -> Outcome:
     result: dict[str, Any] | None = None
     for event in events(out):
         kind = event.get("type")
-        if kind == "system":
-            model = text_of(event, "model") or model
+        if kind == "system" and event.get("subtype") == "init":
+            model = text_of(event, "model")
         elif kind == "assistant":
             spoke = True
             last.append("".join(text_of(part, "text") for part in objects_of(event, "message", "content")))
         elif kind == "tool_call":
             entries += [trace.said(text) for text in last if text.strip()] + _tool(event)
             last = []
-        elif kind == "result":
+        elif kind == "result":  # the last event
             result = event
+            break
     if result is None:
         return Outcome(model=model, trace=(*entries, *(trace.said(text) for text in last)))
     text, error = "".join(last) if spoke else text_of(result, "result"), ""

@@ -1,6 +1,7 @@
 """What went wrong, in the terms of the call layer, from what a program says about it."""
 
 import re
+import tempfile
 
 import msgspec
 
@@ -10,13 +11,19 @@ from skillopt.redact import one_line
 _SHOWN = 300
 """Characters of a program's message that are shown."""
 
+_JUDGED = 4_000
+"""Characters of its start and of its end that tell the kind of failure: the text may be of any size."""
+
 _QUOTA = re.compile(
-    r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded|exceeded your [\w ]*quota"
-    r"|out of (?:credits|premium requests)|billing (?:hard )?limit|(?:weekly|session|5-hour) limit",
+    r"usage limit|credit balance|insufficient[_ ]quota|quota (?:is )?exceeded"
+    r"|(?:hit|reached|exceeded) your (?![\w -]{0,30}\brate\b)[\w -]{0,30}?\b(?:limit|quota|allowance)\b"
+    r"|out of (?:credits|premium requests)|(?:billing|spending) (?:hard )?limit"
+    r"|(?:weekly|session|5-hour) limit",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
-    r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]*\blogin\b|log in (?:again|first|to)"
+    r"not (?:logged|signed) in|(?:please )?(?:run|use) [`'\"/\w -]{0,60}\blogin\b|log in (?:again|first|to)"
+    r"|(?:please|and) (?:log|sign) in\b|(?:session|login|credentials?) (?:has |have |is |are )?expired"
     r"|invalid (?:api|x-api)[ -]?key|invalid_api_key|incorrect api key"
     r"|authentication[_ ](?:error|failed|required)"
     r"|unauthori[sz]ed|no authentication|bad credentials|(?:oauth )?token (?:has |is )?expired"
@@ -73,6 +80,15 @@ def not_started(advice: Advice, problem: str, secrets: tuple[str, ...]) -> CallE
     )
 
 
+def no_folder(advice: Advice, problem: OSError) -> CallError:
+    """Return the error of a call whose folders or pipes could not be made, or be filled."""
+    return CallError(
+        f"{advice.program} cannot be given its files: {problem.strerror or problem}. They lie in "
+        f"{tempfile.gettempdir()}: make room there, or let TMPDIR name another folder.",
+        code="no_folder",
+    )
+
+
 def too_long(advice: Advice, seconds: float, last: str) -> CallError:
     """Return the error of a program that was ended after its time; `last` is what it did last."""
     doing = f"; the last it did: {last}" if last else ""
@@ -99,6 +115,8 @@ def failed(advice: Advice, said: str, exit_code: int, secrets: tuple[str, ...]) 
     """Return the error of a program that failed, by what it `said`."""
     shown = one_line(said, _SHOWN, secrets) or "it says nothing about it"
     where = f"{advice.program} failed (exit code {exit_code}): {shown}"
+    if len(said) > 2 * _JUDGED:
+        said = f"{said[:_JUDGED]}\n{said[-_JUDGED:]}"
     if _QUOTA.search(said):
         return CallError(where, code="insufficient_quota")
     if _LOGIN.search(said):

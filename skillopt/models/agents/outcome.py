@@ -30,10 +30,11 @@ def events(out: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a stream, one per line; what is none is passed over.
 
     A line that is a list of objects stands for its elements. Bytes that are not UTF-8 are replaced.
+    Only a line feed ends a line: the other characters that Python takes for one may stand in JSON text.
     """
-    for line in out.decode("utf-8", "replace").splitlines():
+    for line in out.split(b"\n"):
         try:
-            found = json.loads(line)
+            found = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
         for event in found if isinstance(found, list) else (found,):

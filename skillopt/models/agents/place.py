@@ -63,13 +63,40 @@ def environment(
 
 
 def remove(root: Path) -> None:
-    """Remove a folder with all in it, also what was made read-only; a failure is only logged."""
-    shutil.rmtree(root, ignore_errors=True)
-    if not root.exists():
+    """Remove a folder with all in it, whatever was made of it; a failure is only logged.
+
+    What stands in its place instead, such as a link, is removed and not followed.
+    """
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(root)
         return
-    for folder, _, _ in os.walk(root):
-        with contextlib.suppress(OSError):
-            Path(folder).chmod(stat.S_IRWXU)
-    shutil.rmtree(root, ignore_errors=True)
-    if root.exists():
-        log.warning("cannot remove the temporary folder %s: remove it by hand", root)
+    if not os.path.lexists(root):
+        return
+    try:
+        _take_apart(root)
+    except OSError as error:
+        log.warning("cannot remove the temporary folder %s (%s): remove it by hand", root, error)
+
+
+def _take_apart(root: Path) -> None:
+    """Remove what `rmtree` cannot: locked folders, and folders in folders deeper than a path can name.
+
+    Every folder is moved to the top, is made writable, and gives its own folders away in the same manner.
+    """
+    top = Path(tempfile.mkdtemp(prefix=f"{root.name}-", dir=root.parent))
+    root.rename(top / "0")
+    count, waiting = 0, [top]
+    while waiting:
+        folder = waiting.pop()
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        for entry in found:
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+                continue
+            Path(entry.path).chmod(stat.S_IRWXU)  # a folder that moves is written to
+            count += 1
+            waiting.append(Path(entry.path).rename(top / str(count)))
+        if folder != top:
+            folder.rmdir()
+    top.rmdir()

@@ -4,16 +4,24 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from skillopt.models.agents import keeper
 from skillopt.models.agents.pipes import Feeder, Sink
 
+_PATIENCE = keeper.GRACE + 3.0
+"""Seconds from the request to end until what should have ended, or been killed, is killed from here."""
+
 _GRACE = 2.0
-"""Seconds that a program has between the request to end and being killed."""
+"""Seconds that are waited for the end of the output when nobody should be left who writes."""
+
+_STATUS = 4096
+"""Bytes that the keeper tells at most."""
 
 _LAST_WORDS = 64 * 1024
 """Bytes of standard error that are kept: its end."""
@@ -58,18 +66,27 @@ async def run(
     env: Mapping[str, str],
     timeout: float | None,
     out_limit: int,
+    kept: bool = True,
 ) -> Finished:
     """Run `command` with exactly the environment `env`, and return how it ended.
 
     It runs in a session of its own. When it ends, takes longer than `timeout` seconds, prints
-    more than `out_limit` bytes, or the call is cancelled, all processes of its group are ended,
-    and on Linux those that left the group too: they are found by the value of TMPDIR, which
-    must therefore be a folder of this call alone. Raises ProgramError.
+    more than `out_limit` bytes, or the call is cancelled, all processes of its group are ended, and
+    on Linux all that it started (see `keeper`), also when this process is killed. Should the program
+    have ended its keeper, what is left is found by the value of TMPDIR, which must therefore be a
+    folder of this call alone. `kept` off is for a program that sees to all this itself. Raises
+    ProgramError.
     """
     pipes = _Pipes(out_limit)
-    try:
+    kept = kept and sys.platform == "linux"
+    before = keeper.command(pipes.theirs[3]) if kept else ()
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start() -> None:
         process = await asyncio.create_subprocess_exec(
+            *before,
             *command,
+            pass_fds=pipes.theirs[3:] if kept else (),
             stdin=pipes.theirs[0],
             stdout=pipes.theirs[1],
             stderr=pipes.theirs[2],
@@ -77,25 +94,44 @@ async def run(
             env=dict(env),
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:
-        pipes.close_all()
-        raise NotStarted(f"{command[0]}: {error}") from error
-    pipes.start(stdin)
+        started.append(process)
+
     try:
-        in_time = await _until_end(process, pipes, timeout)
+        await _to_the_end(start())
+        pipes.start(stdin)
+        ends = pipes.status.ended.wait() if kept else started[0].wait()
+        in_time = await _until_end(ends, pipes, timeout)
+    except (OSError, ValueError) as error:
+        raise NotStarted(f"{command[0]}: {error}") from error
     finally:
-        await _to_the_end(_end(process, f"TMPDIR={env['TMPDIR']}".encode()))
-        await _to_the_end(pipes.finish())
+        await _to_the_end(_wind_up(started, pipes, f"TMPDIR={env['TMPDIR']}".encode()))
+    return _finished(pipes, out_limit, timeout if not in_time else None, started[0].returncode)
+
+
+def _finished(pipes: "_Pipes", out_limit: int, too_long: float | None, code: int | None) -> Finished:
+    """Return how the program ended; raises ProgramError. `too_long` is the time that was up, if it was."""
+    told, _, problem = pipes.status.data.decode("utf-8", "replace").partition("\n")[0].partition(" ")
+    if told == "error":
+        raise NotStarted(problem)
     if pipes.out.overflown:
         raise SaidTooMuch(f"it printed more than {out_limit} bytes", pipes.out.data, pipes.err.data)
-    if not in_time:
-        raise TookTooLong(f"it did not end within {timeout:g} s", pipes.out.data, pipes.err.data)
-    return Finished(code=process.returncode or 0, out=pipes.out.data, err=pipes.err.data)
+    if too_long is not None:
+        raise TookTooLong(f"it did not end within {too_long:g} s", pipes.out.data, pipes.err.data)
+    code = int(problem) if told == "exit" else code or 0
+    return Finished(code=code, out=pipes.out.data, err=pipes.err.data)
 
 
-async def _until_end(process: asyncio.subprocess.Process, pipes: "_Pipes", timeout: float | None) -> bool:
+async def _wind_up(started: Sequence[asyncio.subprocess.Process], pipes: "_Pipes", marker: bytes) -> None:
+    """End the program if it was started, and everything it left behind, and the reading."""
+    pipes.give_back()
+    for process in started:
+        await _end(process, marker)
+    await pipes.finish()
+
+
+async def _until_end(ends: Coroutine[Any, Any, Any], pipes: "_Pipes", timeout: float | None) -> bool:
     """Wait for the program itself, or for too much output; tell whether it was in time."""
-    ended = asyncio.ensure_future(process.wait())
+    ended = asyncio.ensure_future(ends)
     overflow = asyncio.ensure_future(pipes.out.overflow.wait())
     try:
         done, _ = await asyncio.wait({ended, overflow}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -106,37 +142,44 @@ async def _until_end(process: asyncio.subprocess.Process, pipes: "_Pipes", timeo
 
 
 class _Pipes:
-    """The three standard streams. Own pipes: those of asyncio keep `wait` waiting for the children too."""
+    """The standard streams, and what the keeper tells.
+
+    Own pipes: those of asyncio keep `wait` waiting for the children too.
+    """
 
     def __init__(self, out_limit: int) -> None:
-        stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
-        self.theirs = (stdin[0], stdout[1], stderr[1])
-        self._ours = (stdin[1], stdout[0], stderr[0])
+        stdin, stdout, stderr, status = os.pipe(), os.pipe(), os.pipe(), os.pipe()
+        self.theirs: tuple[int, ...] = (stdin[0], stdout[1], stderr[1], status[1])
         self._feeder = Feeder(stdin[1])
         self.out = Sink(stdout[0], out_limit, keep="start")
         self.err = Sink(stderr[0], _LAST_WORDS, keep="end")
+        self.status = Sink(status[0], _STATUS, keep="start")
+        self._sinks = (self.out, self.err, self.status)
+        self._reading = False
 
-    def start(self, stdin: bytes) -> None:
-        """Give back the program's ends, and begin to feed and to read."""
+    def give_back(self) -> None:
+        """Close the program's ends here: it has its own, or there is none."""
         for fd in self.theirs:
             os.close(fd)
-        self._feeder.start(stdin)
-        self.out.start()
-        self.err.start()
+        self.theirs = ()
 
-    def close_all(self) -> None:
-        """Close everything: there is no program."""
-        for fd in (*self.theirs, *self._ours):
-            os.close(fd)
+    def start(self, stdin: bytes) -> None:
+        """Begin to feed and to read."""
+        self.give_back()
+        self._feeder.start(stdin)
+        for sink in self._sinks:
+            sink.start()
+        self._reading = True
 
     async def finish(self) -> None:
         """Take what is left; nobody writes any more, unless a process escaped (then stop reading)."""
         self._feeder.stop()
-        ends = asyncio.gather(self.out.ended.wait(), self.err.ended.wait())
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ends, _GRACE)
-        self.out.stop()
-        self.err.stop()
+        if self._reading:
+            ends = asyncio.gather(*(sink.ended.wait() for sink in self._sinks))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ends, _GRACE)
+        for sink in self._sinks:
+            sink.stop()
 
 
 async def _end(process: asyncio.subprocess.Process, marker: bytes) -> None:
@@ -160,7 +203,7 @@ async def _gone(process: asyncio.subprocess.Process, group: int, marker: bytes) 
     """
     linux = Path("/proc/self/environ").exists()
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE):
+        async with asyncio.timeout(_PATIENCE):
             while process.returncode is None or (strays(marker) if linux else _signal_group(group, 0)):
                 await asyncio.sleep(_EVERY)
 

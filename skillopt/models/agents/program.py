@@ -1,14 +1,15 @@
 """One program with all that makes it a backend: how it is found, logged in, called, checked."""
 
+import asyncio
 import logging
-import subprocess
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 
 from skillopt.errors import ConfigError
-from skillopt.models.agents import failures
+from skillopt.models.agents import failures, process
 from skillopt.models.agents.backend import Kind, Login, ProgramBackend, find
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.place import Place, environment, make_place
@@ -19,6 +20,7 @@ from skillopt.redact import one_line
 log = logging.getLogger(__name__)
 
 _VERSION_SECONDS = 20.0
+_VERSION_LIMIT = 64 * 1024
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,28 +68,25 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 def _version_problem(advice: Advice, program: str, env: Mapping[str, str]) -> str:
     """Ask the program for its version; return what is wrong with it, "" for nothing."""
-    with make_place() as place:
+    with make_place() as place, ThreadPoolExecutor(1) as apart:  # the caller's loop may be running
         try:
-            ended = _ask_version(program, place, env)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return str(failures.not_started(advice, str(error), ()))
-    said = one_line(ended.stdout.decode("utf-8", "replace"), 80)
-    if ended.returncode:
-        problem = (
-            one_line(ended.stderr.decode("utf-8", "replace"), 200) or said or f"exit code {ended.returncode}"
-        )
+            ended = apart.submit(asyncio.run, _ask_version(program, place, env)).result()
+        except process.ProgramError as error:
+            return str(failures.not_started(advice, f"{program} --version: {error}", ()))
+    said = one_line(ended.out.decode("utf-8", "replace"), 80)
+    if ended.code:
+        problem = one_line(ended.err.decode("utf-8", "replace"), 200) or said or f"exit code {ended.code}"
         return str(failures.not_started(advice, f"{program} --version: {problem}", ()))
     log.info("%s: %s (%s)", advice.program, said, program)
     return ""
 
 
-def _ask_version(program: str, place: Place, env: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
+async def _ask_version(program: str, place: Place, env: Mapping[str, str]) -> process.Finished:
+    return await process.run(
         [program, "--version"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdin=b"",
         cwd=place.work,
         env=environment(place, env, program, {}),
         timeout=_VERSION_SECONDS,
-        check=False,
+        out_limit=_VERSION_LIMIT,
     )

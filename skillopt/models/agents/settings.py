@@ -11,6 +11,9 @@ from skillopt.models.agents.failures import Advice
 from skillopt.models.base import Request, RoleModel, Setting
 
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+_OF_THE_CALL = ("HOME", "TMPDIR", "PATH")
+"""Variables of each call's own: they keep the owner's files out, and tell what it left running."""
+
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.IGNORECASE)
 
 
@@ -69,6 +72,8 @@ def passed_variables(role: RoleModel, settings: ProgramSettings, env: Mapping[st
     for name in names:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ConfigError(f"{where}: expected names of environment variables, found {name!r}")
+        if name in _OF_THE_CALL:
+            raise ConfigError(f"{where}: {name} is set for each call; leave it out")
         if _SECRET_NAME.search(name):
             raise ConfigError(
                 f"{where}: {name} sounds like a key, which a program that a model steers must not get"

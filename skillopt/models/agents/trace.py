@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from skillopt.redact import redact
@@ -64,14 +64,16 @@ def render(entries: Sequence[str], *, folders: Sequence[str], secrets: Sequence[
 
     The first of `folders` is the workspace, which becomes `.`; the others become `...`.
     """
-    lines = []
-    for number, entry in enumerate(entries, 1):
+
+    def line(number: int) -> str:
+        entry = entries[number]
         if len(entry) > 2 * _LOOKED_AT:
             entry = f"{entry[:_LOOKED_AT]} [...] {entry[-_LOOKED_AT:]}"
         for folder in folders:
             entry = entry.replace(folder, "." if folder == folders[0] else "...")
-        lines.append(f"[{number}] {_short(redact(entry, secrets))}")
-    return _middle_left_out(lines)
+        return f"[{number + 1}] {_short(redact(entry, secrets))}"
+
+    return _middle_left_out(len(entries), line)
 
 
 def _short(entry: str) -> str:
@@ -81,16 +83,17 @@ def _short(entry: str) -> str:
     return f"{entry[: _ENTRY * 2 // 3]} [...] {entry[-_ENTRY // 3 :]}"
 
 
-def _middle_left_out(lines: list[str]) -> str:
+def _middle_left_out(count: int, line_of: Callable[[int], str]) -> str:
+    """Return the lines from both ends inwards, as far as there is room; only those are made."""
     first: list[str] = []
     last: list[str] = []
     left = _WHOLE
-    for position in range(len(lines)):  # from both ends inwards
+    for position in range(count):
         from_start = position % 2 == 0
-        line = lines[len(first)] if from_start else lines[-1 - len(last)]
+        line = line_of(len(first) if from_start else count - 1 - len(last))
         left -= len(line) + 1
         if left < 0:
-            skipped = len(lines) - len(first) - len(last)
+            skipped = count - len(first) - len(last)
             return "\n".join([*first, f"[... {skipped} entries left out ...]", *reversed(last)])
         (first if from_start else last).append(line)
     return "\n".join([*first, *reversed(last)])

@@ -1,27 +1,19 @@
-"""What an agent finds in its folder, and what is brought back from it."""
+"""What an agent finds in its folder."""
 
 import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from skillopt.models.agents.dialogue import task_text
-from skillopt.models.base import File, Image, Request, Workspace
-from skillopt.redact import MASK, secret_forms
+from skillopt.models.base import Image, Request, Workspace
 
 SKILL_PATH = ".agents/skills/skillopt-target/SKILL.md"
 TASK_PATH = "task.md"
 ATTACHMENTS_PATH = "ATTACHMENTS.md"
 
-FILE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one file that is brought back; a larger one is left behind."""
-
-TOTAL_LIMIT = 64 * 1024 * 1024
-"""Bytes of all files that are brought back."""
-
-_OWN = (TASK_PATH, ATTACHMENTS_PATH, ".agents", "attachments")
+OWN = (TASK_PATH, ATTACHMENTS_PATH, ".agents", "attachments")
+"""What `fill` writes itself, at the top of the folder."""
 
 _FRONT_MATTER = """\
 ---
@@ -32,13 +24,6 @@ description: "How to do the task in task.md. Read it before you start."
 # Guidance for this task
 
 """
-
-
-class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that were brought back, by path, and those that were too large or not regular."""
-
-    files: tuple[File, ...]
-    left: tuple[str, ...]
 
 
 def fill(root: Path, request: Request) -> list[str]:
@@ -80,38 +65,6 @@ def skill_text(skill: str) -> str:
     return f"{_FRONT_MATTER}{skill.strip() or 'There is no extra guidance for this task.'}\n"
 
 
-def collect(root: Path, patterns: Sequence[str], secrets: Sequence[str]) -> Collected:
-    """Return the regular files below `root` that match one of `patterns`, sorted by path.
-
-    Nothing is followed: links, and whatever lies behind one, are left behind. Patterns are
-    relative; `**` stands for any folders. Secrets in the files are masked.
-    """
-    paths: set[str] = set()
-    for pattern in patterns:
-        if ".." in PurePosixPath(pattern).parts or PurePosixPath(pattern).is_absolute():
-            raise ValueError(f"collect: expected a pattern below the workspace, found {pattern!r}")
-        paths |= {found.relative_to(root).as_posix() for found in root.glob(pattern)}
-    files, left, room = [], [], TOTAL_LIMIT
-    for path in sorted(paths):
-        source = root / path
-        if path.split("/")[0] in _OWN or (source.is_dir() and not source.is_symlink()):
-            continue
-        if source.resolve() != root.resolve() / path or not source.is_file():
-            left.append(f"{path} (not a regular file of the workspace)")
-        elif (size := source.stat().st_size) > min(FILE_LIMIT, room):
-            left.append(f"{path} ({size} bytes)")
-        else:
-            room -= size
-            files.append(File(path=path, data=_encoded(source.read_bytes(), secrets)))
-    return Collected(files=tuple(files), left=tuple(left))
-
-
-def _encoded(content: bytes, secrets: Sequence[str]) -> str:
-    for form in secret_forms(secrets):
-        content = content.replace(form.encode(), MASK.encode())
-    return base64.b64encode(content).decode()
-
-
 def _images(request: Request) -> list[tuple[str, Image]]:
     found = [image for message in request.messages for image in message.images]
     return [(f"image.{extension(image)}", image) for image in found]
@@ -135,7 +88,7 @@ def _checked(path: str) -> str:
     )
     if not inside or not pure.parts:
         raise ValueError(f"workspace file: expected a path below the workspace, found {path!r}")
-    if pure.parts[0] in _OWN:
+    if pure.parts[0] in OWN:
         raise ValueError(f"workspace file: {path!r} takes the place of a file of the workspace itself")
     return pure.as_posix()
 

@@ -70,8 +70,10 @@ class Codex:
         values = {
             "approval_policy": f'"{settings.approval_policy}"',
             "sandbox_workspace_write.network_access": str(settings.network_access).lower(),
+            "sandbox_workspace_write.exclude_slash_tmp": "true",  # where the folders of other calls are
             "web_search": '"live"' if settings.web_search else '"disabled"',
             "project_doc_max_bytes": "0",  # no AGENTS.md of a folder above
+            "project_root_markers": "[]",  # nor skills or settings of a repository that TMPDIR may lie in
             "shell_environment_policy.inherit": '"core"',  # commands do not see the key
             "shell_environment_policy.ignore_default_excludes": "false",
             **({"model_reasoning_effort": f'"{level}"'} if level else {}),

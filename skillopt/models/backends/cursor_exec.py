@@ -82,7 +82,11 @@ class Cursor:
         shell = may_write and self._settings.shell
         permissions = {
             "allow": ["Read(**)", *(["Write(**)"] if may_write else []), *(["Shell(*)"] if shell else [])],
-            "deny": [*([] if may_write else ["Write(**)"]), *([] if shell else ["Shell(*)"])],
+            "deny": [
+                "Read(/proc/**)",
+                *([] if may_write else ["Write(**)"]),
+                *([] if shell else ["Shell(*)"]),
+            ],
         }
         config = {"version": 1, "editor": {"vimMode": False}, "permissions": permissions}
         folder = place.home / ".cursor"

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 from fakeagents import line
@@ -9,9 +7,7 @@ from programs import claude_stream, codex_stream, copilot_stream, cursor_stream
 from skillopt.models.agents import claude, codex, copilot, cursor, trace
 from skillopt.models.agents.dialogue import one_text, prompt_text, task_text
 from skillopt.models.agents.outcome import events
-from skillopt.models.agents.place import environment, make_place, remove
 from skillopt.models.agents.settings import effort
-from skillopt.models.agents.workspace import FILE_LIMIT, collect
 from skillopt.models.base import Image, Message, Request, ToolCall
 from skillopt.records import Usage
 
@@ -40,6 +36,25 @@ def said(content, **more):
 def test_events_pass_over_what_is_none():
     out = b'noise\n{"a": 1}\n[{"b": 2}, 3]\n"x"\n{"c": \n' + b"[" * 100_000 + b"\n\xff{}\n"
     assert list(events(out)) == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("read", "stream"),
+    [
+        (claude.read, claude_stream),
+        (codex.read, codex_stream),
+        (cursor.read, cursor_stream),
+        (copilot.read, copilot_stream),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_only_a_line_feed_ends_an_event(read, stream, end):
+    said = "a\u2028b\u2029c\u0085d\x7fe"  # stand in JSON as they are
+    out = "".join(
+        json.dumps(json.loads(step["out"]), ensure_ascii=False) + end for step in stream(said)
+    ).encode()
+    assert said.encode() in out
+    assert read(out).text == said
 
 
 @pytest.mark.parametrize("read", [claude.read, codex.read, cursor.read, copilot.read])
@@ -93,6 +108,32 @@ def test_claude_replies_that_were_cut_off_are_truncated():
     assert (cut.finish_reason, cut.text, cut.error) == ("length", "", "")
 
 
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "content_filter"),
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("of_next_year", "stop"),
+    ],
+)
+def test_claude_says_why_it_stopped(reason, finish):
+    assert claude.read(result(stop_reason=reason)).finish_reason == finish
+
+
+@pytest.mark.parametrize("read", [claude.read, cursor.read])
+def test_the_model_is_the_one_that_the_run_began_with(read):
+    began = line({"type": "system", "subtype": "init", "model": "asked"})
+    other = line({"type": "system", "subtype": "task_started", "model": "of a task"})
+    assert read(text([began, other]) + result()).model == "asked"
+
+
+def test_claude_names_the_model_that_wrote_most_when_it_tells_no_other():
+    used = {"small": {"outputTokens": 5}, "large": {"outputTokens": 90}, "odd": "x"}
+    assert claude.read(result(modelUsage=used)).model == "large"
+
+
 def test_claude_tool_calls_come_from_the_structured_output():
     calls = [{"name": "add", "arguments": '{"a": 1}'}, {"name": "sub", "arguments": {"b": 2}}]
     outcome = claude.read(result(structured_output={"content": "let me", "tool_calls": calls}))
@@ -111,6 +152,15 @@ def test_codex_reconnecting_is_no_error_when_the_turn_ends_well():
     steps.insert(2, line({"type": "error", "message": "Reconnecting... 1/5"}))
     assert codex.read(text(steps)).text == "fine"
     assert codex.read(text(steps[:-1])).error == "Reconnecting... 1/5"
+
+
+def test_codex_turns_that_fail_or_do_not_end_after_one_that_did_are_no_answer():
+    steps = codex_stream("early")
+    failed_later = [*steps, line({"type": "turn.failed", "error": {"message": "boom"}})]
+    assert (codex.read(text(failed_later)).text, codex.read(text(failed_later)).error) == ("", "boom")
+    more = line({"type": "item.completed", "item": {"type": "agent_message", "text": "half"}})
+    unfinished = codex.read(text([*steps, line({"type": "turn.started"}), more]))
+    assert (unfinished.text, unfinished.complete) == ("", False)
 
 
 def test_codex_messages_with_work_after_them_are_no_final_message():
@@ -152,10 +202,21 @@ def test_cursor_functions_and_failures_of_tools_are_in_the_trace():
     assert cursor.read(text([line({"type": "result", "is_error": True, "result": "no"})])).error == "no"
 
 
-def test_copilot_sub_agents_give_no_answer():
+def test_cursor_takes_nothing_that_comes_after_the_result():
+    message = {"content": [{"type": "text", "text": " and more"}]}
+    late = [line({"type": "assistant", "message": message}), *cursor_stream("other")]
+    assert cursor.read(text([*cursor_stream("mine"), *late])).text == "mine"
+
+
+@pytest.mark.parametrize(
+    "mark", [{"agentId": "a1"}, {"data": {"parentToolCallId": "c1"}}], ids=["new", "old"]
+)
+def test_copilot_sub_agents_give_no_answer(mark):
     steps = copilot_stream("mine")
-    sub = {"content": "theirs", "parentToolCallId": "c1", "outputTokens": 5}
-    steps.insert(-1, line({"type": "assistant.message", "data": sub}))
+    sub = {"content": "theirs", "outputTokens": 5, **mark.get("data", {})}
+    work = {"toolName": "view", **mark.get("data", {})}
+    steps.insert(-1, line({"type": "assistant.message", **mark, "data": sub}))
+    steps.insert(-1, line({"type": "tool.execution_start", **mark, "data": work}))
     outcome = copilot.read(text(steps))
     assert outcome.text == "mine"
     assert outcome.usage.completion == 12
@@ -168,6 +229,16 @@ def test_copilot_exit_codes_and_errors():
     error = line({"type": "session.error", "data": {"message": "quota exceeded"}})
     assert copilot.read(text([error, *copilot_stream("went on")])).text == "went on"
     assert copilot.read(text([error])).error == "quota exceeded"
+    broken = copilot.read(text([*copilot_stream("I will look")[:-1], error]))
+    assert (broken.text, broken.error) == ("", "quota exceeded")
+    assert copilot.read(text([error, *failed])).error == "quota exceeded"
+
+
+def test_copilot_messages_with_work_after_them_are_no_final_message():
+    steps = copilot_stream("I will look")
+    steps.insert(-1, line({"type": "tool.execution_start", "data": {"toolName": "view"}}))
+    outcome = copilot.read(text(steps))
+    assert (outcome.text, outcome.trace[-2:]) == ("", ("said: I will look", "used view"))
 
 
 # Prompts
@@ -202,61 +273,6 @@ def test_a_dialogue_is_a_record_with_what_is_common_first():
     assert longer.startswith(prompt[: prompt.rindex("Above is the dialogue")])
 
 
-# Folders
-
-
-def test_the_environment_names_the_folder_of_a_program_that_is_not_on_path():
-    with make_place() as place:
-        env = environment(place, {"PATH": "/usr/bin", "LANG": "de", "X": "1"}, "/opt/n/bin/codex", {"K": "v"})
-        assert env == {
-            "PATH": "/usr/bin:/opt/n/bin",
-            "HOME": str(place.home),
-            "TMPDIR": str(place.tmp),
-            "LANG": "de",
-            "K": "v",
-        }
-        assert environment(place, {"PATH": "/usr/bin"}, "/usr/bin/codex", {})["PATH"] == "/usr/bin"
-        assert place.root.stat().st_mode & 0o077 == 0
-    assert not place.root.exists()
-
-
-def test_read_only_folders_are_removed(tmp_path):
-    folder = tmp_path / "root" / "a" / "b"
-    folder.mkdir(parents=True)
-    (folder / "f").write_text("x")
-    folder.chmod(0o500)
-    folder.parent.chmod(0o500)
-    remove(tmp_path / "root")
-    assert not (tmp_path / "root").exists()
-
-
-def test_large_files_are_left_behind(tmp_path):
-    with (tmp_path / "big.bin").open("wb") as file:
-        file.truncate(FILE_LIMIT + 1)
-    (tmp_path / "small.bin").write_bytes(b"s")
-    os.mkfifo(tmp_path / "pipe.bin")
-    found = collect(tmp_path, ("*.bin",), ())
-    assert [file.path for file in found.files] == ["small.bin"]
-    assert found.left == (
-        f"big.bin ({FILE_LIMIT + 1} bytes)",
-        "pipe.bin (not a regular file of the workspace)",
-    )
-
-
-@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*"])
-def test_patterns_stay_inside(tmp_path, pattern):
-    with pytest.raises(ValueError, match="below the workspace"):
-        collect(tmp_path, (pattern,), ())
-
-
-def test_what_the_harness_wrote_is_not_brought_back(tmp_path):
-    for name in ("task.md", "ATTACHMENTS.md", ".agents/skills/skillopt-target/SKILL.md", "a.md"):
-        path = Path(tmp_path, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
-    assert [file.path for file in collect(tmp_path, ("**/*",), ()).files] == ["a.md"]
-
-
 # Account of what was done
 
 
@@ -270,6 +286,25 @@ def test_the_account_is_numbered_redacted_and_bounded():
     assert long.startswith("[1] startx")
     assert long.rstrip().endswith("end")
     assert trace.render([], folders=("/w",), secrets=()) == ""
+
+
+class Asked(list[str]):
+    """Entries that count how often one is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, key):
+        Asked.looks += 1
+        return super().__getitem__(key)
+
+    def __iter__(self):
+        raise AssertionError("all entries were looked at")
+
+
+def test_only_the_entries_that_are_shown_are_made():
+    shown = trace.render(Asked(["said: x"] * 300_000), folders=("/w",), secrets=())
+    assert shown.endswith("\n[300000] said: x")
+    assert Asked.looks < 2_000
 
 
 # Reasoning effort

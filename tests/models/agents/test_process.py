@@ -163,3 +163,98 @@ def test_strays_are_found_by_a_whole_line_of_their_environment():
     own = Path("/proc/self/environ").read_bytes().split(b"\0")[0]
     assert os.getpid() in process.strays(own)
     assert os.getpid() not in process.strays(own[:-1])
+
+
+DETACHED = """
+import os, signal, socket, subprocess, sys, time
+held = socket.create_connection(("127.0.0.1", {port}))
+child = "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True)\\nwhile True: signal.pause()"
+started = subprocess.Popen(
+    [sys.executable, "-IS", "-c", child],
+    start_new_session=True,
+    env={{}},
+    cwd="/",
+    pass_fds=[held.fileno()],
+    stdout=subprocess.PIPE,
+)
+started.stdout.readline()
+held.sendall(b"!")
+{more}
+"""
+
+
+def test_a_child_that_left_group_session_folder_and_environment_is_ended_with_the_program(tmp_path):
+    async def main():
+        async with Watch() as watch:
+            finished = await start(tmp_path, DETACHED.format(port=watch.port, more="sys.exit(3)"))
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+            return finished.code
+
+    assert asyncio.run(main()) == 3
+
+
+def test_a_child_that_left_everything_is_ended_when_the_call_is(tmp_path):
+    async def main():
+        async with Watch() as watch:
+            script = DETACHED.format(port=watch.port, more="while True: signal.pause()")
+            work = asyncio.create_task(start(tmp_path, script))
+            await asyncio.wait_for(watch.hangs.wait(), SECONDS)
+            work.cancel()
+            await asyncio.wait({work})
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+
+    asyncio.run(main())
+
+
+PHASE = """
+import asyncio, sys
+from pathlib import Path
+from skillopt.models.agents import process
+
+command = (sys.executable, "-IS", "-c", sys.argv[1])
+folder = sys.argv[2]
+env = {"TMPDIR": folder}
+asyncio.run(process.run(command, stdin=b"", cwd=Path(folder), env=env, timeout=None, out_limit=1000))
+"""
+
+
+def test_nothing_outlives_a_phase_that_is_killed(tmp_path):
+    async def main():
+        async with Watch() as watch:
+            script = DETACHED.format(port=watch.port, more="while True: signal.pause()")
+            phase = await asyncio.create_subprocess_exec(sys.executable, "-c", PHASE, script, str(tmp_path))
+            await asyncio.wait_for(watch.hangs.wait(), SECONDS)
+            phase.kill()
+            await phase.wait()
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+
+    asyncio.run(main())
+
+
+def test_who_ends_its_keeper_is_ended_too(tmp_path):
+    async def main():
+        async with Watch() as watch:
+            more = f"import os\nif os.getppid() != {os.getpid()}: os.kill(os.getppid(), signal.SIGKILL)"
+            script = HANGS.format(port=watch.port, more=more)
+            finished = await start(tmp_path, script)
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+            return finished.code
+
+    assert asyncio.run(main()) == -signal.SIGKILL
+
+
+def test_a_call_that_is_cancelled_while_its_program_starts_leaves_nothing(tmp_path):
+    async def main():
+        await start(tmp_path, "pass")
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        for turns in range(12):
+            work = asyncio.create_task(start(tmp_path, "import signal; signal.pause()"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            assert process.strays(f"TMPDIR={tmp_path}".encode()) == []
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+
+    asyncio.run(main())

@@ -307,7 +307,9 @@ def other_values(setting):
     elif setting.type == "bool":
         yield not setting.default
     elif setting.type in ("int", "float"):
-        yield (setting.default or 0) + (100 if setting.type == "int" else 0.25)
+        # Not a limit of a quarter of a second: on a busy machine no program has answered by then.
+        whole = setting.type == "int" or "timeout" in setting.name
+        yield (setting.default or 0) + (100 if whole else 0.25)
     elif setting.name == "profile" and setting.default == "":
         yield "careful"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,9 @@ def test_the_environment_is_an_allow_list(bench):
     env = bench.program.call.env
     ours = {"PATH", "HOME", "LANG", "TMPDIR", bench.case.key}
     settings_of_the_program = {
-        name for name in env if name.startswith(("CLAUDE_CODE_", "DISABLE_AUTO", "MAX_THINK", "COPILOT_AUTO"))
+        name
+        for name in env
+        if name.startswith(("CLAUDE_CODE_", "DISABLE_AUTO", "ENABLE_CLAUDEAI", "MAX_THINK", "COPILOT_AUTO"))
     }
     assert set(env) - settings_of_the_program - {"CODEX_HOME"} == ours
     assert env[bench.case.key] == CANARY
@@ -144,6 +147,16 @@ def test_a_failure_without_words_is_fatal(bench):
     bench.program.does([{"exit": 3}])
     error = bench.error()
     assert (error.code, error.transient) == ("exit_3", False)
+
+
+def test_what_the_agent_said_does_not_tell_why_its_program_failed(bench):
+    said = bench.case.prints("The server says: HTTP 429, too many requests. Unauthorized!")[:-1]
+    bench.program.does([*said, {"exit": 4}])
+    error = bench.error()
+    assert (error.code, error.transient) == ("exit_4", False)
+    assert "server" not in str(error)
+    bench.program.does([*said, {"out": "Rate limit reached\n"}, {"exit": 4}])
+    assert bench.error().code == "overloaded"
 
 
 def test_what_was_answered_before_a_failure_is_no_answer(bench):
@@ -292,6 +305,32 @@ def test_check_says_that_the_program_is_missing_or_broken(bench):
     assert f"model.{bench.case.backend}_path" in problem
 
 
+LEAVES_A_CHILD = """\
+#!{python} -IS
+import signal, socket, subprocess, sys
+held = socket.create_connection(("127.0.0.1", {port}))
+child = "import signal; signal.pause()"
+subprocess.Popen([sys.executable, "-IS", "-c", child], pass_fds=[held.fileno()])
+{then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "problem"), [('print("1.2.3")', ""), ('while True: print("1.2.3")', "printed more than")]
+)
+def test_asking_for_the_version_leaves_nothing_running(bench, then, problem):
+    async def main():
+        async with Watch() as watch:
+            script = LEAVES_A_CHILD.format(python=sys.executable, port=watch.port, then=then)
+            bench.program.path.write_text(script)
+            problems = await asyncio.to_thread(bench.spec.check, bench.role, bench.env)
+            await asyncio.wait_for(watch.gone.wait(), SECONDS)
+            return problems
+
+    problems = asyncio.run(main())
+    assert [problem in found for found in problems] == ([True] if problem else [])
+
+
 def test_further_variables_are_handed_over_by_name(tmp_path, bench):
     env = {**bench.env, "HTTPS_PROXY": "http://me:pw@proxy:1", "OTHER": "x"}
     role = bench.case.role_model(settings={"pass_env": "HTTPS_PROXY, NO_PROXY"})
@@ -303,8 +342,10 @@ def test_further_variables_are_handed_over_by_name(tmp_path, bench):
     assert "me:pw" not in str(caught.value)
 
 
-@pytest.mark.parametrize("names", ["OPENAI_API_KEY", "HTTPS_PROXY,GH_TOKEN", "A B", "1A"])
-def test_names_of_keys_are_not_handed_over(bench, names):
+@pytest.mark.parametrize(
+    "names", ["OPENAI_API_KEY", "HTTPS_PROXY,GH_TOKEN", "A B", "1A", "TMPDIR", "HTTPS_PROXY,HOME", "PATH"]
+)
+def test_names_of_keys_and_of_the_calls_own_folders_are_not_handed_over(bench, names):
     role = bench.case.role_model(settings={"pass_env": names})
     with pytest.raises(ConfigError, match="pass_env"):
         bench.spec.open(role, bench.env)
@@ -369,6 +410,14 @@ def test_the_call_layers_time_limit_ends_the_program_too(tmp_path, bench):
 
 
 # Agents: what they find in their folder, and what comes back.
+
+
+def test_a_folder_that_cannot_be_filled_is_said_and_ends_the_phase(agent):
+    error = agent.error(agent.case.request(workspace=Workspace(files=(File(path="x" * 300, data=""),))))
+    assert (error.code, error.transient) == ("no_folder", False)
+    assert "File name too long" in str(error)
+    assert "TMPDIR" in str(error)
+    assert not agent.program.calls
 
 
 def test_the_skill_is_a_file_and_nowhere_else(agent):

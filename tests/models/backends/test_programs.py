@@ -95,6 +95,15 @@ def test_claude_chat_cut_off_at_the_limit_is_truncated_and_no_error(tmp_path):
     assert (reply.finish_reason, reply.text) == ("length", "")
 
 
+def test_claude_that_declines_gives_no_empty_reply_to_be_tried_again(tmp_path):
+    claude = bench(tmp_path, "claude_code_exec")
+    claude.program.does(
+        [line({"type": "result", "subtype": "success", "result": "", "stop_reason": "refusal"})]
+    )
+    reply = claude.reply()
+    assert (reply.finish_reason, reply.text) == ("content_filter", "")
+
+
 @pytest.mark.parametrize("name", ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"])
 def test_claude_takes_other_keys_too(tmp_path, name):
     claude = bench(tmp_path, "claude_chat")
@@ -140,6 +149,7 @@ def test_claude_code_reads_only_unless_files_are_wanted(tmp_path):
     assert writing.after("--tools") == "Read,Glob,Grep,Edit,Write,Bash"
     assert settings_of(writing)["sandbox"] == {
         "enabled": True,
+        "failIfUnavailable": True,
         "autoAllowBashIfSandboxed": True,
         "allowUnsandboxedCommands": False,
     }
@@ -164,6 +174,14 @@ def test_claude_code_limits_its_thoughts(tmp_path):
     assert claude.program.call.env["MAX_THINKING_TOKENS"] == "16384"
 
 
+def test_claude_code_gets_no_memories_and_no_connectors_of_the_owners_account(tmp_path):
+    claude = bench(tmp_path, "claude_code_exec")
+    claude.reply()
+    env = claude.program.call.env
+    assert env["ENABLE_CLAUDEAI_MCP_SERVERS"] == "false"
+    assert env["CLAUDE_CODE_DISABLE_CLAUDE_MDS"] == env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] == "1"
+
+
 # codex_exec
 
 
@@ -175,7 +193,8 @@ def test_codex_as_optimizer_is_read_only_in_an_empty_folder(tmp_path):
         *("exec", "--json", "--ephemeral", "--skip-git-repo-check", "--color", "never"),
         *("--sandbox", "read-only", "--cd", call.cwd),
         *("-c", 'approval_policy="never"', "-c", "sandbox_workspace_write.network_access=false"),
-        *("-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0"),
+        *("-c", "sandbox_workspace_write.exclude_slash_tmp=true"),
+        *("-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0", "-c", "project_root_markers=[]"),
         *("-c", 'shell_environment_policy.inherit="core"'),
         *("-c", "shell_environment_policy.ignore_default_excludes=false"),
         *("-c", 'model_reasoning_effort="xhigh"', "--model", "m-1", "-"),
@@ -290,8 +309,8 @@ def test_cursor_asks_only_unless_files_are_wanted(tmp_path):
     assert "--force" in writing.argv
     assert "--mode" not in writing.argv
     read, write = (json.loads(c.home[".cursor/cli-config.json"])["permissions"] for c in (reading, writing))
-    assert read == {"allow": ["Read(**)"], "deny": ["Write(**)", "Shell(*)"]}
-    assert write == {"allow": ["Read(**)", "Write(**)"], "deny": ["Shell(*)"]}
+    assert read == {"allow": ["Read(**)"], "deny": ["Read(/proc/**)", "Write(**)", "Shell(*)"]}
+    assert write == {"allow": ["Read(**)", "Write(**)"], "deny": ["Read(/proc/**)", "Shell(*)"]}
 
 
 def test_cursor_commands_are_allowed_by_the_owner_only(tmp_path):
