@@ -40,6 +40,8 @@ class OpenAISettings(msgspec.Struct, frozen=True, kw_only=True):
     api_key_env: str
     ad_scope: str
     managed_identity_client_id: str
+    org_id: str
+    project_id: str
     wire_api: str
     max_tokens: int
 
@@ -55,6 +57,11 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def azure(self) -> bool:
         """Whether Azure's paths and headers are used."""
         return self.mode != "openai"
+
+    @property
+    def openai(self) -> bool:
+        """Whether OpenAI itself is called."""
+        return not self.azure and f".{urlsplit(self.url).hostname or ''}".endswith(".openai.com")
 
     @property
     def native(self) -> bool:

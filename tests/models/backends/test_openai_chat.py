@@ -52,6 +52,33 @@ def test_openai_itself_is_called_when_no_endpoint_is_set():
 
 
 @pytest.mark.parametrize(
+    ("where", "sent"),
+    [
+        ("http://api.openai.com/v1", {"openai-organization": "org-1", "openai-project": "proj-1"}),
+        ("http://models.example/v1", {}),
+    ],
+)
+def test_organization_and_project_are_sent_to_openai_itself_only(where, sent, monkeypatch):
+    async def main():
+        async with Endpoint() as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+            env = {**OPENAI, "HTTP_PROXY": os.environ["HTTP_PROXY"]}
+            billed = role(endpoint=where, auth_mode="openai", org_id="org-1", project_id="proj-1")
+            backend = BACKEND.open(billed, env)
+            reply = await backend.complete(ask("q"))
+            await backend.close()
+        return reply, proxy.calls
+
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    reply, [call] = asyncio.run(main())
+    assert (reply.text, call.path) == ("ok", f"{where}/chat/completions")
+    assert {
+        name: value for name, value in call.headers.items() if "stainless" in name or "openai-" in name
+    } == sent
+    assert call.headers["authorization"] == "Bearer k"
+
+
+@pytest.mark.parametrize(
     ("model", "responses"),
     [
         ("gpt-5.5", False),
