@@ -13,7 +13,7 @@ from skillopt import __version__, addresses
 from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
-from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting, SettingValue
 from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
@@ -173,6 +173,18 @@ def within_limit(role: RoleModel, request: Request) -> Request:
 def without_effort(role: RoleModel, request: Request) -> Request:
     """Return the request as endpoints get it that take no reasoning effort."""
     return msgspec.structs.replace(within_limit(role, request), reasoning_effort="")
+
+
+def acting(role: RoleModel, *idle: str, no_temperature: SettingValue = -1.0) -> dict[str, SettingValue]:
+    """Return the settings of a role without those that are `idle`.
+
+    All temperatures below 0 mean the same: `no_temperature`.
+    """
+    acts = {name: value for name, value in role.settings.items() if name not in idle}
+    temperature = acts.get("temperature")
+    if isinstance(temperature, int | float) and temperature < 0:
+        acts["temperature"] = no_temperature
+    return acts
 
 
 class OutputLimit:

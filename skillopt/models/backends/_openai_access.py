@@ -145,6 +145,12 @@ def _version_problems(role: RoleModel, settings: OpenAISettings, access: Access)
     ]
 
 
+def azure_called(role: RoleModel) -> bool:
+    """Tell whether Azure's paths and headers are used, by the settings alone."""
+    mode = str(role.settings.get("auth_mode") or "auto")
+    return bool(role.settings.get("endpoint")) if mode == "auto" else MODES[mode] != "openai"
+
+
 def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str]) -> Access:
     """Say where the model is called and with what: settled by the settings, then by what is set."""
     azure_names = _endpoint.key_names(role, AZURE_KEYS, settings.api_key_env)

@@ -15,10 +15,20 @@ from skillopt.models.backends._openai_access import (
     Access,
     OpenAISettings,
     access_of,
+    azure_called,
     problems_of,
     responses_only,
 )
-from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.base import (
+    Backend,
+    BackendSpec,
+    CallError,
+    Reply,
+    Request,
+    RoleModel,
+    Setting,
+    SettingValue,
+)
 from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
@@ -134,6 +144,11 @@ def sent(role: RoleModel, request: Request) -> Request:
     return msgspec.structs.replace(asked, reasoning_effort=_effort(role.model, request))
 
 
+def acting(role: RoleModel, request: Request) -> dict[str, SettingValue]:
+    """Return the settings that act: only Azure has versions."""
+    return _endpoint.acting(role, *(() if azure_called(role) else ("api_version",)))
+
+
 def _transport_error(error: BaseException, url: str, say: _chat.Say) -> CallError:
     """Return the error of a call that got no response: what the connection says, mostly."""
     if isinstance(error, CallError):
@@ -193,6 +208,7 @@ BACKEND = BackendSpec(
     open=open_backend,
     check=check,
     sent=sent,
+    acting=acting,
     aliases=("openai", "azure_openai", "azure-openai", "azure"),
     default_model="gpt-5.5",
     settings=(
