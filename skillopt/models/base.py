@@ -127,6 +127,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     `decides` tells whether it can change a reply. It is part of the call's key then, unless
     `in_request` tells that it only changes what becomes of the request: `BackendSpec.sent` shows it.
+    `least` is the smallest number that is taken.
     `form` tells what a text has to be: the address of an endpoint, or the name of a variable.
     """
 
@@ -136,6 +137,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     decides: bool
     in_request: bool = False
+    least: float | None = None
     choices: tuple[str, ...] = ()
     form: Literal["text", "address", "variable"] = "text"
 

@@ -49,6 +49,7 @@ def chat_settings(base_url: Setting, keys: str, temperature: Setting) -> tuple[S
             description="Longest time of one attempt, in seconds. Without one only the limit of all calls "
             "of the role counts.",
             decides=False,
+            least=0.1,
         ),
         max_tokens_setting(),
         temperature,
@@ -77,6 +78,7 @@ def max_tokens_setting() -> Setting:
         "0: each call asks for its own limit, which is never lowered unseen.",
         decides=True,
         in_request=True,
+        least=0,
     )
 
 

@@ -44,7 +44,7 @@ class Poster(Protocol):
 
 def open_poster(url: str, headers: Mapping[str, str], env: Mapping[str, str], *, local: bool) -> Poster:
     """Return what posts to `url`, through a proxy when the environment names one (and not if `local`)."""
-    names = ("ALL_PROXY", "HTTPS_PROXY" if url.startswith("https:") else "HTTP_PROXY")
+    names = ("ALL_PROXY", "HTTPS_PROXY" if urlsplit(url).scheme == "https" else "HTTP_PROXY")
     if not local and any(env.get(name) or env.get(name.lower()) for name in names):
         return Proxied(url, headers)
     return Direct(url, headers)

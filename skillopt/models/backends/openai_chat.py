@@ -174,7 +174,8 @@ def _sdk(
         "default_headers": {"User-Agent": _endpoint.USER_AGENT},
     }
     if not access.azure:
-        return openai.AsyncOpenAI(base_url=access.url, api_key=key, **common)
+        # Without a key the package wants a text all the same; it is never sent.
+        return openai.AsyncOpenAI(base_url=access.url, api_key=key or "none", **common)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=access.url,
         api_version=api_version,

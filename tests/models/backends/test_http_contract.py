@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -455,3 +456,19 @@ def test_a_backend_declares_what_it_reads(backend):
         "project_id",
     }
     assert json.loads(json.dumps([setting.default for setting in spec.settings])) is not None
+
+
+@pytest.mark.parametrize(
+    ("backend", "setting", "value", "expected"),
+    [
+        ("openai_compatible", "timeout_seconds", "0", "a number (0.1 or more) or nothing"),
+        ("qwen_chat", "timeout_seconds", "-3", "a number (0.1 or more) or nothing"),
+        ("openai_chat", "max_tokens", "-1", "a whole number (0 or more)"),
+        ("minimax_chat", "max_tokens", "-1", "a whole number (0 or more)"),
+        ("copilot_chat", "timeout", "-1", "a number (0 or more)"),
+    ],
+)
+def test_limits_under_which_no_call_can_work_are_refused(backend, setting, value, expected):
+    overrides = [f"model.backend={backend}", f"model.{backend}_{setting}={value}"]
+    with pytest.raises(ConfigError, match=re.escape(f"_{setting}: expected {expected}, found")):
+        load_run(ROOT / "config" / "searchqa.yaml", overrides, {})

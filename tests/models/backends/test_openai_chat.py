@@ -51,6 +51,28 @@ def test_openai_itself_is_called_when_no_endpoint_is_set():
     }
 
 
+def test_a_local_server_without_a_key_is_called_without_a_login(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def main():
+        async with Endpoint() as endpoint:
+            backend = BACKEND.open(role(endpoint=endpoint.url, auth_mode="openai"), {})
+            reply = await backend.complete(ask("q"))
+            await backend.close()
+        return reply.text, endpoint.calls[0].headers
+
+    text, headers = asyncio.run(main())
+    assert text == "ok"
+    assert not {"authorization", "api-key"} & headers.keys()
+
+
+def test_an_address_may_hold_the_whole_path():
+    for path in ("/v1", "/v1/chat/completions", "/v1/chat/completions/"):
+        settings = {"endpoint": f"http://localhost:1{path}", "auth_mode": "openai"}
+        assert str(BACKEND.open(role(**settings), {})._sdk.base_url) == "http://localhost:1/v1/"
+
+
 @pytest.mark.parametrize(
     ("where", "sent"),
     [
@@ -245,6 +267,8 @@ def test_a_responses_reply_that_failed_is_an_error(fields, code, transient):
             AZURE,
             "alone (https://<name>",
         ),
+        ({"endpoint": RESOURCE, "api_version": "2025 03&a=b"}, AZURE, "such as 2025-03-01-preview"),
+        ({"endpoint": RESOURCE, "api_version": "preview"}, AZURE, ""),
         ({"endpoint": "http://localhost:1/v1", "auth_mode": "openai"}, {}, ""),
         ({"endpoint": "https://h.example/v1", "auth_mode": "openai"}, {}, "no key"),
         ({"endpoint": "https://h.example/v1", "auth_mode": "azure_cli"}, {}, "https addresses of Azure only"),
