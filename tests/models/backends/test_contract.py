@@ -304,7 +304,7 @@ def other_values(setting):
     elif setting.type == "bool":
         yield not setting.default
     elif setting.type in ("int", "float"):
-        yield (setting.default or 0) + (100 if setting.type == "int" else 0.25)
+        yield (setting.default or 0) + (100 if setting.type == "int" else 60.25)  # also of a time limit
     elif setting.name == "profile" and setting.default == "":
         yield "careful"
 
