@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from skillopt.redact import looks_like_key
 
 _PRINTABLE = re.compile(r"[!-~]+")
+_HOST = re.compile(r"[\w.:%-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNBROKEN = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{24,}")
 """Letters and digits in one run: in the place of a name it is a key. Addresses have such account numbers."""
@@ -28,7 +29,8 @@ def address_problem(url: str) -> str:
         return f"{expected}, found one with what looks like a key in it. {advice}"
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
+        named = _HOST.fullmatch(parts.hostname or "") is not None
+        usable = parts.scheme in ("http", "https") and named and parts.port != 0
     except ValueError:
         usable = False
     return "" if usable else f"{expected}, found one whose scheme, host or port cannot be used"

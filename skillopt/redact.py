@@ -6,6 +6,7 @@ keys and passwords stays as it is. The text may be anybody's: all patterns take 
 length.
 """
 
+import html
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -21,6 +22,9 @@ _SHORTEST_SECRET = 6
 
 _LOOKED_AT = 100_000
 """Characters at the start of a text that a message is made of; the patterns are slow."""
+
+_BREAK = r"(?:\s|\\[nrt])*+"
+"""Where a text may be broken over lines, also as JSON writes it; never tried in two ways."""
 
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 
@@ -72,16 +76,23 @@ def looks_like_key(text: str) -> bool:
 
 
 def mask_secrets(text: str, secrets: Sequence[str]) -> str:
-    """Return `text` with each of `secrets` masked in all its forms, and nothing else changed."""
+    """Return `text` with each of `secrets` masked in all its forms, and nothing else changed.
+
+    A secret that is broken over lines is masked too.
+    """
     for form in secret_forms(secrets):
         text = text.replace(form, MASK)
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = re.sub(_BREAK.join(map(re.escape, secret)), MASK, text)
     return text
 
 
 def secret_forms(secrets: Sequence[str]) -> list[str]:
     """Return what each secret looks like in text, longest first.
 
-    As it is, as a part of JSON, percent-encoded, and in base64, alone or as a part of something longer.
+    As it is, as a part of JSON or HTML, percent-encoded, and in base64, alone or as a part of something
+    longer.
     """
     forms = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
     return sorted(forms, key=lambda form: (-len(form), form))
@@ -94,6 +105,7 @@ def _forms(secret: str) -> Iterator[str]:
     for safe in ("", "/"):
         encoded = quote(secret, safe=safe, errors="replace")
         yield from (encoded, _ESCAPE.sub(lambda found: found[0].lower(), encoded))
+    yield from (html.escape(secret, quote=False), html.escape(secret))
     raw = secret.encode("utf-8", "replace")
     for encode in (b64encode, urlsafe_b64encode):
         whole = encode(raw).decode()

@@ -1,4 +1,5 @@
 import base64
+import html
 
 import pytest
 
@@ -159,3 +160,23 @@ def test_a_login_without_a_password_is_masked():
         redact("at http://CANARY@host/v1 and http://host/a@b")
         == "at http://[redacted]@host/v1 and http://host/a@b"
     )
+
+
+@pytest.mark.parametrize("gap", ["\n", "\r\n    ", "\n\n\t", "\\n", "\\r\\n  "])
+def test_a_secret_that_is_broken_over_lines_is_masked(gap):
+    secret = "canary-7e21c9+/key"
+    broken = f"sent {secret[:5]}{gap}{secret[5:12]}{gap}{secret[12:]} to you"
+    assert mask_secrets(broken, [secret]) == "sent [redacted] to you"
+    assert "21c9" not in one_line(broken, 300, [secret])
+
+
+def test_a_secret_in_html_is_masked():
+    secret = "canary&7e<21>'c9\"key"
+    for escaped in (html.escape(secret), html.escape(secret, quote=False)):
+        assert mask_secrets(f"<p>{escaped}</p>", [secret]) == "<p>[redacted]</p>"
+
+
+def test_a_text_of_many_line_ends_takes_no_longer_than_its_length():
+    """It would not end at all if the gaps could be read in more than one way."""
+    text = "canary-7e21c" + "\n \\n" * 100_000
+    assert mask_secrets(text, ["canary-7e21c9-key"]) == text

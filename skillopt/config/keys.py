@@ -116,6 +116,8 @@ def backend_key(spec: BackendSpec, setting: Setting, role: Role | None) -> str:
 def setting_key(spec: BackendSpec, setting: Setting, role: Role | None) -> Key:
     """Return a backend's setting as a key."""
     kind = Literal[setting.choices] if setting.choices else _PLAIN[setting.type]
+    if setting.least is not None:
+        kind = Annotated[kind, msgspec.Meta(ge=setting.least)]
     if setting.default is None:
         kind = kind | None
     return Key(

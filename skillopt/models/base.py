@@ -127,6 +127,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     `decides` tells whether it can change a reply. It is part of the call's key then, unless
     `in_request` tells that it only changes what becomes of the request: `BackendSpec.sent` shows it.
+    `least` is the smallest number that is taken.
     `form` tells what a text has to be: the address of an endpoint, or the name of a variable.
     """
 
@@ -136,6 +137,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     decides: bool
     in_request: bool = False
+    least: float | None = None
     choices: tuple[str, ...] = ()
     form: Literal["text", "address", "variable"] = "text"
 
@@ -169,6 +171,10 @@ def _all_is_sent(role: RoleModel, request: Request) -> Request:
     return request
 
 
+def _all_act(role: RoleModel, request: Request) -> Mapping[str, SettingValue]:
+    return role.settings
+
+
 def _nothing_missing(role: RoleModel, env: Mapping[str, str]) -> list[str]:
     return []
 
@@ -181,6 +187,8 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     sentence each that tells what to do; it makes no model call.
     `sent` returns a request with what the backend makes of it: what it does not send is taken out, what
     it replaces is replaced. Two requests that are sent alike are one call, and paid for once.
+    `acting` returns the role's settings as they act on a request: one that changes nothing for it, or not
+    in that value, is left out or replaced, so that it is no part of the call's key.
     `secrets` are the environment variables that may hold a key, in the order they are tried;
     `{ROLE}` in a name stands for OPTIMIZER or TARGET.
     """
@@ -196,3 +204,4 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: frozenset[Capability] = frozenset()
     check: Callable[[RoleModel, Mapping[str, str]], list[str]] = _nothing_missing
     sent: Callable[[RoleModel, Request], Request] = _all_is_sent
+    acting: Callable[[RoleModel, Request], Mapping[str, SettingValue]] = _all_act

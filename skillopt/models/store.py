@@ -5,7 +5,7 @@ import hashlib
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import msgspec
 
 from skillopt.errors import SkillOptError
 from skillopt.files import canonical
-from skillopt.models.base import Reply, Request, RoleModel, SettingValue
+from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, SettingValue
 from skillopt.models.registry import backend_spec
 
 log = logging.getLogger(__name__)
@@ -46,23 +46,22 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 def call_key(role: RoleModel, request: Request) -> str:
     """Return the SHA-256 of all that decides the reply to `request` by `role`'s model.
 
-    That is the backend, the model, those settings of the backend that decide and differ from
-    their default (so a setting that is added later changes no key), and the request as far as the
+    That is the backend, the model, those settings of the backend that decide, act on the request and differ
+    from their default (so a setting that is added later changes no key), and the request as far as the
     backend sends it. The role itself, its place in the run, the time and secrets play no part.
     """
     return key_maker(role)(request)
 
 
 def key_maker(role: RoleModel) -> Callable[[Request], str]:
-    """Return `call_key` for one role, with the part that all its calls share done once."""
-    shared = {"backend": role.backend, "model": role.model, "settings": _deciding(role)}
-    start = hashlib.sha256(f"{canonical(shared)}\n".encode())
-    sent = backend_spec(role.backend).sent
+    """Return `call_key` for one role."""
+    spec = backend_spec(role.backend)
 
     def key(request: Request) -> str:
-        digest = start.copy()
-        digest.update(canonical(sent(role, with_effort(role, request))).encode())
-        return digest.hexdigest()
+        asked = spec.sent(role, with_effort(role, request))
+        settings = _deciding(spec, spec.acting(role, asked))
+        shared = {"backend": role.backend, "model": role.model, "settings": settings}
+        return hashlib.sha256(f"{canonical(shared)}\n{canonical(asked)}".encode()).hexdigest()
 
     return key
 
@@ -74,10 +73,10 @@ def with_effort(role: RoleModel, request: Request) -> Request:
     return msgspec.structs.replace(request, reasoning_effort=role.reasoning_effort)
 
 
-def _deciding(role: RoleModel) -> dict[str, SettingValue]:
+def _deciding(spec: BackendSpec, acting: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
     chosen: dict[str, SettingValue] = {}
-    for setting in backend_spec(role.backend).settings:
-        value = role.settings.get(setting.name, setting.default)
+    for setting in spec.settings:
+        value = acting.get(setting.name, setting.default)
         if setting.type == "float" and isinstance(value, int):
             value = float(value)  # 0 and 0.0 are one setting
         if setting.decides and not setting.in_request and value != setting.default:

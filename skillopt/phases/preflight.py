@@ -92,16 +92,41 @@ async def ask(client: Client, probe: Probe) -> Reply | CallError:
         return error
 
 
-def require_answers(found: Sequence[tuple[Probe, Reply | CallError]]) -> None:
-    """Raise ProviderDead naming every model that gave no answer."""
+def require_answers(found: Sequence[tuple[Probe, Reply | CallError]], env: Mapping[str, str]) -> None:
+    """Raise ProviderDead naming every model that gave no answer, with what to do."""
     silent = [
-        f"{name_of(role)}: {answer}"
+        f"{name_of(role)}: {answer}{_to_do(role, answer, env)}"
         for probe, answer in found
         for role in probe.roles
         if isinstance(answer, CallError)
     ]
     if silent:
         raise ProviderDead("\n".join(silent))
+
+
+def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
+    """Return what to do about an error of an endpoint; programs and logins say it themselves."""
+    spec = backend_spec(role.backend)
+    where = [
+        f"model.{role.role}_{spec.name}_{setting.name}"
+        for setting in spec.settings
+        if setting.form == "address"
+    ]
+    if not where or "To do:" in str(error):
+        return ""
+    own = str(role.settings.get("api_key_env") or "")
+    variables = [own] if own else [name.format(ROLE=role.role.upper()) for name in spec.secrets]
+    keys = " or ".join(name for name in variables if env.get(name)) or "none is set"
+    match error.code:
+        case "http_401" | "http_403":
+            return f". To do: correct the key ({keys}), or {where[0]}"
+        case "http_402" | "insufficient_quota":
+            return f". To do: add credit to the account of the key ({keys})"
+        case "http_400" | "http_404" | "http_422":
+            return f". To do: correct model.{role.role}, or {where[0]}"
+        case "connection" | "tls" | "bad_body" | "no_choices":
+            return f". To do: correct {where[0]}, or start what answers there"
+    return f". To do: correct {where[0]}" if error.code.startswith("http_3") else ""
 
 
 async def require_machine(resolved: Resolved) -> None:
@@ -124,7 +149,7 @@ async def preflight(job: Job, env: Mapping[str, str]) -> None:
     ]
     require_ready([role for probe in new for role in probe.roles], env)
     answers = await gather(ask(job.client(probe.roles[0].role, width=1), probe) for probe in new)
-    require_answers(list(zip(new, answers, strict=True)))
+    require_answers(list(zip(new, answers, strict=True)), env)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

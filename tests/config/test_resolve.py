@@ -600,6 +600,8 @@ ADDRESSES = [
     "ftp://host/CANARY",
     "http:///CANARY",
     "http://host/sk-CANARY0123456789abcdef/v1",
+    "http://host:0/CANARY",
+    "http://host\\CANARY/v1",
 ]
 ACCOUNT = "https://gateway.example/accounts/0123456789abcdef0123456789abcdef/v1"
 VARIABLES = [
@@ -639,6 +641,7 @@ def test_good_addresses_and_variables_pass(resolve):
         "https://a-b.example/v1/",
         "http://[::1]:1/v1",
         "http://10.0.0.1/x",
+        "http://model_server:80/v1",
         ACCOUNT,
     ):
         text = f"model: {{backend: compat, compat_base_url: '{url}', compat_api_key_env: MY_KEY_2}}"

@@ -7,7 +7,7 @@ import sys
 import pytest
 from clients import ask, role_at
 
-from skillopt.models.base import Message, Reply, RoleModel, Tool, ToolCall
+from skillopt.models.base import Message, Reply, RoleModel, Tool, ToolCall, Workspace
 from skillopt.models.store import About, Store, StoreError, call_key
 from skillopt.records import Usage
 
@@ -45,6 +45,57 @@ def key(url="http://h/v1", model="m-1", effort="", role="target", request=None, 
 )
 def test_what_decides_a_reply_is_in_its_key(other):
     assert key(**other) != key()
+
+
+READS = ask("q", workspace=Workspace(skill="s"))
+WRITES = ask("q", workspace=Workspace(skill="s", collect=("*.md",)))
+AZURE = {"endpoint": "https://r.openai.azure.com"}
+OLDER = {"api_version": "2024-10-21"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "role", "request_", "settings", "change", "acts"),
+    [
+        ("openai_chat", "target", READS, AZURE, OLDER, True),
+        ("openai_chat", "target", READS, {**AZURE, "auth_mode": "key"}, OLDER, True),
+        ("openai_chat", "target", READS, {}, OLDER, False),
+        ("openai_chat", "target", READS, {"endpoint": "http://h/v1", "auth_mode": "compat"}, OLDER, False),
+        ("minimax_chat", "target", READS, {}, {"region": "cn_zh"}, True),
+        ("minimax_chat", "target", READS, {"base_url": "http://h/v1"}, {"region": "cn_zh"}, False),
+        ("minimax_chat", "target", READS, {}, {"enable_thinking": True}, True),
+        ("minimax_chat", "target", READS, {"temperature": -1.0}, {"temperature": -2.0}, False),
+        ("minimax_chat", "target", READS, {}, {"temperature": -2.0}, True),
+        ("openai_compatible", "target", READS, {}, {"temperature": -1.0}, False),
+        ("openai_compatible", "target", READS, {}, {"temperature": 0.0}, True),
+        ("codex_exec", "optimizer", READS, {}, {"sandbox": "danger-full-access"}, False),
+        ("codex_exec", "optimizer", READS, {}, {"network_access": True}, False),
+        ("codex_exec", "target", READS, {}, {"sandbox": "danger-full-access"}, True),
+        ("codex_exec", "target", WRITES, {}, {"sandbox": "workspace-write"}, False),
+        ("codex_exec", "target", READS, {}, {"sandbox": "read-only"}, False),
+        ("codex_exec", "target", READS, {}, {"network_access": True}, False),
+        ("codex_exec", "target", WRITES, {}, {"network_access": True}, True),
+        ("codex_exec", "target", WRITES, {"sandbox": "danger-full-access"}, {"network_access": True}, False),
+        ("cursor_exec", "target", READS, {}, {"shell": True}, False),
+        ("cursor_exec", "target", WRITES, {}, {"shell": True}, True),
+        ("cursor_exec", "target", READS, {}, {"sandbox": "disabled"}, True),
+    ],
+)
+def test_a_setting_is_in_the_key_of_the_requests_that_it_acts_on(
+    backend, role, request_, settings, change, acts
+):
+    keys = [
+        call_key(RoleModel(role=role, backend=backend, model="m-1", settings=chosen), request_)
+        for chosen in (settings, {**settings, **change})
+    ]
+    assert (keys[0] != keys[1]) == acts
+
+
+def test_some_models_think_whatever_is_set():
+    models = [
+        RoleModel(role="target", backend="minimax_chat", model="MiniMax-M2.1", settings=settings)
+        for settings in ({}, {"enable_thinking": True})
+    ]
+    assert call_key(models[0], READS) == call_key(models[1], READS)
 
 
 @pytest.mark.parametrize(

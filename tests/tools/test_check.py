@@ -81,7 +81,9 @@ def test_a_refused_key_is_said_once_for_each_role_without_the_key():
         check(*SAME, rule=refuse, env={"OPENAI_COMPATIBLE_API_KEY": CANARY})
     lines = str(caught.value).splitlines()
     assert lines == [
-        f"{role} (openai_compatible, m): HTTP 401: wrong key [redacted]" for role in ("optimizer", "target")
+        f"{role} (openai_compatible, m): HTTP 401: wrong key [redacted]. To do: correct the key "
+        f"(OPENAI_COMPATIBLE_API_KEY), or model.{role}_openai_compatible_base_url"
+        for role in ("optimizer", "target")
     ]
 
 
@@ -91,7 +93,33 @@ def test_one_silent_role_does_not_hide_which():
 
     with pytest.raises(ProviderDead) as caught:
         check(*DIFFERENT, rule=rule)
-    assert str(caught.value) == "target (openai_compatible, small): HTTP 404: no such model"
+    assert str(caught.value) == (
+        "target (openai_compatible, small): HTTP 404: no such model. To do: correct model.target, or "
+        "model.target_openai_compatible_base_url"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (Answer(status=403, error="no"), "correct the key (MY_OWN)"),
+        (Answer(status=402, error="pay"), "add credit to the account of the key (MY_OWN)"),
+        (Answer(status=400, error="unknown model"), "correct model.target, or model.target_openai_comp"),
+        (Answer(status=302, raw=""), "correct model.target_openai_compatible_base_url"),
+        (Answer(raw="<html>Sign in</html>"), "correct model.target_openai_compatible_base_url, or start"),
+        (Answer(drop=True), "correct model.target_openai_compatible_base_url, or start"),
+    ],
+)
+def test_a_failure_says_what_to_do(answer, advice):
+    with pytest.raises(ProviderDead) as caught:
+        check(
+            *SAME,
+            "model.openai_compatible_api_key_env=MY_OWN",
+            "calls.max_attempts=1",
+            rule=lambda call: answer,
+            env={"MY_OWN": CANARY, "OPENAI_COMPATIBLE_API_KEY": "another-key"},
+        )
+    assert f"To do: {advice}" in str(caught.value).splitlines()[1]
 
 
 def test_a_passing_error_is_tried_again():

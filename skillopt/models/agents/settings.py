@@ -42,6 +42,7 @@ def common_settings(binary: str, program: str) -> tuple[Setting, ...]:
             description="Seconds until a run is ended and tried again; 0: only the limit that all calls have "
             "(`env.exec_timeout`, `calls.timeout`) applies.",
             decides=False,
+            least=0,
         ),
         Setting(
             name="pass_env",

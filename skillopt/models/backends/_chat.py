@@ -3,8 +3,10 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from skillopt.models.base import CallError, FinishReason, Message, Reply, Request, Tool, ToolCall
 from skillopt.models.incoming import believable, clean, count_of, member, objects_of, text_of, whole_of
@@ -17,6 +19,9 @@ SHOWN = 300
 """Characters of a provider's message that are shown."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
+_EMPTY_ACCOUNT = "insufficient_quota"
+_THOUGHTS = frozenset({"thinking", "reasoning"})
+"""Kinds of parts of a reply that are no part of its text."""
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -109,13 +114,13 @@ def read_reply(content: bytes, say: Say) -> Reply:
 def status_error(status: int, headers: Mapping[str, str], content: bytes, say: Say) -> CallError:
     """Return the error of a response that is no success; it may hold a time to wait."""
     detail, code = _error_detail(content)
-    transient = (status in _TRANSIENT or status >= 500) and code != "insufficient_quota"
+    transient = (status in _TRANSIENT or status >= 500) and code != _EMPTY_ACCOUNT
     shown = say(detail) or "no message"
     return CallError(
         f"HTTP {status}: {shown}",
         transient=transient,
         retry_after=retry_after(headers, time.time()) if transient else None,
-        code=code if code == "insufficient_quota" else f"http_{status}",
+        code=code if code == _EMPTY_ACCOUNT else f"http_{status}",
     )
 
 
@@ -142,7 +147,8 @@ def decode_object(content: bytes, say: Say, kind: str) -> dict[str, Any]:
     """Return the JSON object of a body; raises a transient CallError that names the expected `kind`."""
     problem = "no object"
     try:
-        found = json.loads(content, parse_int=_whole)
+        text = content.decode(json.detect_encoding(content), "replace")  # single bad bytes cost no reply
+        found = json.loads(text, parse_int=_whole)
         if isinstance(found, dict):
             return found
     except (ValueError, RecursionError) as error:
@@ -189,18 +195,28 @@ def _error_detail(content: bytes) -> tuple[str, str]:
     if not isinstance(error, dict):
         return str(error), ""
     detail = error.get("message") or error.get("detail") or text
-    return str(detail), str(error.get("code") or error.get("type") or "")
+    codes = [str(error.get(name)) for name in ("code", "type") if error.get(name)]
+    return str(detail), _EMPTY_ACCOUNT if _EMPTY_ACCOUNT in codes else next(iter(codes), "")
 
 
 def _text(message: dict[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, list):
-        content = "".join(part if isinstance(part, str) else text_of(part, "text") for part in content)
+        content = "".join(map(_part, content))
     return clean((content if isinstance(content, str) else "") or text_of(message, "refusal"))
 
 
+def _part(part: Any) -> str:
+    """Return what a part of the content adds to the text."""
+    if isinstance(part, str):
+        return part
+    if text_of(part, "type") in _THOUGHTS:
+        return ""
+    return text_of(part, "text") or text_of(part, "refusal")
+
+
 def _tool_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    return tuple(
+    return told_apart(
         ToolCall(
             id=call_id(call.get("id"), number),
             name=clean(text_of(call, "function", "name")),
@@ -208,6 +224,18 @@ def _tool_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
         )
         for number, call in enumerate(objects_of(message, "tool_calls"))
     )
+
+
+def told_apart(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return the calls with ids of their own: endpoints refuse a dialogue in which two have the same."""
+    taken: dict[str, ToolCall] = {}
+    for call in calls:
+        own, number = call.id, 1
+        while own in taken:
+            number += 1
+            own = f"{call.id}_{number}"
+        taken[own] = msgspec.structs.replace(call, id=own)
+    return tuple(taken.values())
 
 
 def call_id(value: Any, number: int) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -118,7 +119,9 @@ class Connection:
                 if size > MOST_BODY:
                     raise too_large()
             elif isinstance(event, h11.EndOfMessage) and head is not None:
-                return Response(head.status_code, _as_text(head), b"".join(pieces))
+                headers = _as_text(head)
+                content = _unpacked(b"".join(pieces), headers.get("content-encoding", ""))
+                return Response(head.status_code, headers, content)
             elif not isinstance(event, h11.InformationalResponse):
                 raise BrokenConnection("closed by the other side")
 
@@ -129,6 +132,22 @@ class Connection:
                 raise BrokenConnection("closed by the other side")
             self._http.receive_data(piece)
         return event
+
+
+def _unpacked(content: bytes, packing: str) -> bytes:
+    """Return a body as it was before it was packed, which some servers do unasked."""
+    if packing.strip().lower() not in ("gzip", "x-gzip", "deflate") or not content:
+        return content
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, by its first bytes
+    try:
+        unpacked = unpack.decompress(content, MOST_BODY + 1)
+    except zlib.error:
+        raise BrokenConnection("the body is packed in another way than it says") from None
+    if len(unpacked) > MOST_BODY:
+        raise too_large()
+    if not unpack.eof:
+        raise BrokenConnection("the packed body is not whole")
+    return unpacked
 
 
 def _as_text(head: h11.Response) -> dict[str, str]:

@@ -13,7 +13,7 @@ from skillopt import __version__, addresses
 from skillopt.errors import ConfigError
 from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
-from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting, SettingValue
 from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
@@ -49,6 +49,7 @@ def chat_settings(base_url: Setting, keys: str, temperature: Setting) -> tuple[S
             description="Longest time of one attempt, in seconds. Without one only the limit of all calls "
             "of the role counts.",
             decides=False,
+            least=0.1,
         ),
         max_tokens_setting(),
         temperature,
@@ -77,6 +78,7 @@ def max_tokens_setting() -> Setting:
         "0: each call asks for its own limit, which is never lowered unseen.",
         decides=True,
         in_request=True,
+        least=0,
     )
 
 
@@ -173,6 +175,18 @@ def within_limit(role: RoleModel, request: Request) -> Request:
 def without_effort(role: RoleModel, request: Request) -> Request:
     """Return the request as endpoints get it that take no reasoning effort."""
     return msgspec.structs.replace(within_limit(role, request), reasoning_effort="")
+
+
+def acting(role: RoleModel, *idle: str, no_temperature: SettingValue = -1.0) -> dict[str, SettingValue]:
+    """Return the settings of a role without those that are `idle`.
+
+    All temperatures below 0 mean the same: `no_temperature`.
+    """
+    acts = {name: value for name, value in role.settings.items() if name not in idle}
+    temperature = acts.get("temperature")
+    if isinstance(temperature, int | float) and temperature < 0:
+        acts["temperature"] = no_temperature
+    return acts
 
 
 class OutputLimit:

@@ -17,7 +17,7 @@ from skillopt.redact import one_line
 if TYPE_CHECKING:
     import httpx2
 
-    from skillopt.models.backends._connection import Connection, Response
+    from skillopt.models.backends._connection import Connection, Headers, Response
 
 
 _UNPACKED = {"Accept-Encoding": "identity"}
@@ -28,10 +28,13 @@ _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 class Poster(Protocol):
-    """Something that posts to one address."""
+    """Something that posts to one address, or to other paths of its host."""
 
-    async def post(self, content: bytes) -> "Response":
-        """Send a body, return the response whatever its status; raises CallError without one."""
+    async def post(self, content: bytes, *, target: str = "", headers: "Headers" = ()) -> "Response":
+        """Send a body, return the response whatever its status; raises CallError without one.
+
+        `target` is another path (with its query), `headers` come beside those of all calls.
+        """
         ...
 
     async def close(self) -> None:
@@ -41,7 +44,7 @@ class Poster(Protocol):
 
 def open_poster(url: str, headers: Mapping[str, str], env: Mapping[str, str], *, local: bool) -> Poster:
     """Return what posts to `url`, through a proxy when the environment names one (and not if `local`)."""
-    names = ("ALL_PROXY", "HTTPS_PROXY" if url.startswith("https:") else "HTTP_PROXY")
+    names = ("ALL_PROXY", "HTTPS_PROXY" if urlsplit(url).scheme == "https" else "HTTP_PROXY")
     if not local and any(env.get(name) or env.get(name.lower()) for name in names):
         return Proxied(url, headers)
     return Direct(url, headers)
@@ -59,12 +62,12 @@ class Direct:
         self._headers = [("Host", parts.netloc), *_UNPACKED.items(), *headers.items()]
         self._idle: list[Connection] = []
 
-    async def post(self, content: bytes) -> "Response":
+    async def post(self, content: bytes, *, target: str = "", headers: "Headers" = ()) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
         from skillopt.models.backends._connection import BrokenConnection
 
         try:
-            return await self._post(content)
+            return await self._post(content, target or self._target, [*self._headers, *headers])
         except ssl.SSLCertVerificationError as error:
             raise CallError(f"the certificate of {self._host} is not trusted: {error}", code="tls") from error
         except (OSError, BrokenConnection) as error:
@@ -82,10 +85,10 @@ class Direct:
         self._idle.clear()
         await asyncio.sleep(0)
 
-    async def _post(self, content: bytes) -> "Response":
+    async def _post(self, content: bytes, target: str, headers: "Headers") -> "Response":
         connection = await self._connection()
         try:
-            response = await connection.post(self._target, self._headers, content)
+            response = await connection.post(target, headers, content)
         except BaseException:
             connection.abort()
             raise
@@ -114,16 +117,17 @@ class Proxied:
         import httpx2
 
         self._httpx = httpx2
-        self._url = url
+        self._url = httpx2.URL(url)
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-        self._http = open_client(headers={**_UNPACKED, **headers}, timeout=None, limits=limits)
+        self._http = _open_client(headers={**_UNPACKED, **headers}, timeout=None, limits=limits)
 
-    async def post(self, content: bytes) -> "Response":
+    async def post(self, content: bytes, *, target: str = "", headers: "Headers" = ()) -> "Response":
         """Send a body, return the response whatever its status; raises CallError without one."""
         from skillopt.models.backends._connection import Response
 
+        url = self._url.copy_with(raw_path=target.encode()) if target else self._url
         try:
-            async with self._http.stream("POST", self._url, content=content) as response:
+            async with self._http.stream("POST", url, content=content, headers=list(headers)) as response:
                 body = await _bounded(response.aiter_bytes())
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
             said = one_line(str(error), 200)
@@ -139,7 +143,7 @@ class Proxied:
         await self._http.aclose()
 
 
-def open_client(**options: Any) -> "httpx2.AsyncClient":
+def _open_client(**options: Any) -> "httpx2.AsyncClient":
     """Return httpx2's pool of connections, through the proxy that the environment names.
 
     Raises ConfigError for a proxy that cannot be; the message holds nothing of it, as there may be a
@@ -149,15 +153,14 @@ def open_client(**options: Any) -> "httpx2.AsyncClient":
 
     import httpx2
 
-    if options.get("trust_env", True):
-        for scheme, address in getproxies().items():
-            if scheme in ("http", "https", "all") and not _is_proxy(address):
-                raise ConfigError(
-                    f"the environment variable {scheme.upper()}_PROXY: expected the address of a proxy "
-                    "such as http://host:8080, found something else"
-                )
+    for scheme, address in getproxies().items():
+        if scheme in ("http", "https", "all") and not _is_proxy(address):
+            raise ConfigError(
+                f"the environment variable {scheme.upper()}_PROXY: expected the address of a proxy "
+                "such as http://host:8080, found something else"
+            )
     try:
-        return httpx2.AsyncClient(**options)
+        return httpx2.AsyncClient(verify=_tls(), **options)
     except ImportError as error:
         raise ConfigError(
             "the environment names a SOCKS proxy: expected the package socksio, found none. Install it, or "

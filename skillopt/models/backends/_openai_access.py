@@ -1,5 +1,6 @@
 """Where OpenAI's models are called, and how one gets in: OpenAI, Azure in three ways, or compatible."""
 
+import re
 import shutil
 from collections.abc import Mapping
 from typing import Literal
@@ -27,6 +28,7 @@ _OPENAI = "https://api.openai.com/v1"
 _OPENAI_HOSTS = (".openai.com", *_azure.HOSTS)
 AZURE_KEYS = ("{ROLE}_AZURE_OPENAI_API_KEY", "AZURE_OPENAI_{ROLE}_API_KEY", "AZURE_OPENAI_API_KEY")
 OPENAI_KEYS = ("{ROLE}_OPENAI_API_KEY", "OPENAI_API_KEY")
+_VERSION = re.compile(r"[A-Za-z0-9.-]+")
 RESPONSES_SINCE = "2025-03-01"
 """Azure's first API version with the Responses API."""
 
@@ -40,6 +42,8 @@ class OpenAISettings(msgspec.Struct, frozen=True, kw_only=True):
     api_key_env: str
     ad_scope: str
     managed_identity_client_id: str
+    org_id: str
+    project_id: str
     wire_api: str
     max_tokens: int
 
@@ -55,6 +59,11 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def azure(self) -> bool:
         """Whether Azure's paths and headers are used."""
         return self.mode != "openai"
+
+    @property
+    def openai(self) -> bool:
+        """Whether OpenAI itself is called."""
+        return not self.azure and f".{urlsplit(self.url).hostname or ''}".endswith(".openai.com")
 
     @property
     def native(self) -> bool:
@@ -129,13 +138,22 @@ def _address_problems(role: RoleModel, settings: OpenAISettings, access: Access)
 
 
 def _version_problems(role: RoleModel, settings: OpenAISettings, access: Access) -> list[str]:
+    name = _endpoint.setting_name(role, "api_version")
+    if access.azure and not _VERSION.fullmatch(settings.api_version):
+        return [f"{name}: expected a version such as 2025-03-01-preview, found {settings.api_version!r}"]
     needed = settings.wire_api == "responses" or (settings.wire_api == "auto" and responses_only(role.model))
     if not (access.azure and needed and settings.api_version < RESPONSES_SINCE):
         return []
     return [
-        f"{_endpoint.setting_name(role, 'api_version')}: {role.model} is called through the Responses API, "
+        f"{name}: {role.model} is called through the Responses API, "
         f"which Azure has since {RESPONSES_SINCE}-preview; found {settings.api_version}"
     ]
+
+
+def azure_called(role: RoleModel) -> bool:
+    """Tell whether Azure's paths and headers are used, by the settings alone."""
+    mode = str(role.settings.get("auth_mode") or "auto")
+    return bool(role.settings.get("endpoint")) if mode == "auto" else MODES[mode] != "openai"
 
 
 def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str]) -> Access:
@@ -155,4 +173,5 @@ def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str])
         return Access(mode=mode, url=_OPENAI, names=names)
     secrets = (*AZURE_KEYS[:2], OPENAI_KEYS[0], AZURE_KEYS[2], OPENAI_KEYS[1])
     names = _endpoint.key_names(role, secrets, settings.api_key_env)
-    return Access(mode=mode, url=settings.endpoint.rstrip("/"), names=names)
+    url = settings.endpoint.rstrip("/").removesuffix("/chat/completions")
+    return Access(mode=mode, url=url, names=names)

@@ -42,7 +42,7 @@ def read_reply(content: bytes, say: _chat.Say) -> Reply:
     items = objects_of(response, "output")
     text = clean("".join(_text(item) for item in items if item.get("type") == "message"))
     asked = [item for item in items if item.get("type") == "function_call"]
-    calls = tuple(_call(item, number) for number, item in enumerate(asked))
+    calls = _chat.told_apart(_call(item, number) for number, item in enumerate(asked))
     finish = _finish(response, calls)
     if not text.strip() and not calls and finish not in ("length", "content_filter"):
         raise CallError("the endpoint's reply is empty", transient=True, code="empty_reply")

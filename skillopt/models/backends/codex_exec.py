@@ -16,7 +16,7 @@ from skillopt.models.agents.settings import (
     effort,
     effort_sent,
 )
-from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting
+from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting, SettingValue
 
 SandboxMode = Literal["", "read-only", "workspace-write", "danger-full-access"]
 
@@ -69,7 +69,9 @@ class Codex:
         level = effort(settings.reasoning_effort, request, codex_cli.EFFORTS)
         values = {
             "approval_policy": f'"{settings.approval_policy}"',
-            "sandbox_workspace_write.network_access": str(settings.network_access).lower(),
+            "sandbox_workspace_write.network_access": str(
+                settings.network_access and sandbox == "workspace-write"
+            ).lower(),
             "sandbox_workspace_write.exclude_slash_tmp": "true",  # where the folders of other calls are
             "web_search": '"live"' if settings.web_search else '"disabled"',
             "project_doc_max_bytes": "0",  # no AGENTS.md of a folder above
@@ -99,6 +101,14 @@ class Codex:
         return codex.read(out)
 
 
+def acting(role: RoleModel, request: Request) -> dict[str, SettingValue]:
+    """Return the settings that act: who may write gets another sandbox, and the network if it is allowed."""
+    lifted = role.role == "target" and role.settings.get("sandbox") == "danger-full-access"
+    writes = role.role == "target" and not lifted and workspace.wants_files(request)
+    idle = {*(() if lifted else ("sandbox",)), *(() if writes else ("network_access",))}
+    return {name: value for name, value in role.settings.items() if name not in idle}
+
+
 PROGRAM = Program(
     binary=codex_cli.BINARY,
     settings=CodexSettings,
@@ -113,6 +123,7 @@ BACKEND = BackendSpec(
     open=PROGRAM.open,
     check=PROGRAM.check,
     sent=effort_sent(codex_cli.EFFORTS, own="reasoning_effort"),
+    acting=acting,
     aliases=("codex",),
     default_model="gpt-5.5",
     settings=(

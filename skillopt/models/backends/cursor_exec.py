@@ -21,7 +21,7 @@ from skillopt.models.agents.settings import (
     effort_sent,
     key_from,
 )
-from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting
+from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting, SettingValue
 
 log = logging.getLogger(__name__)
 
@@ -123,12 +123,20 @@ PROGRAM = Program(
     kind=lambda role, settings, env: Cursor(role, settings),
 )
 
+
+def acting(role: RoleModel, request: Request) -> dict[str, SettingValue]:
+    """Return the settings that act: commands are allowed only when files are wanted."""
+    idle = () if workspace.wants_files(request) else ("shell",)
+    return {name: value for name, value in role.settings.items() if name not in idle}
+
+
 BACKEND = BackendSpec(
     name="cursor_exec",
     description="Cursor's agent as a target that works in a folder (key).",
     open=PROGRAM.open,
     check=PROGRAM.check,
     sent=effort_sent(()),
+    acting=acting,
     roles=("target",),
     aliases=("cursor", "cursor_agent"),
     default_model="composer-2.5",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from skillopt.models.backends import _endpoint
-from skillopt.models.base import Backend, BackendSpec, RoleModel, Setting
+from skillopt.models.base import Backend, BackendSpec, Request, RoleModel, Setting, SettingValue
 
 _REGIONS = {"global_en": "https://api.minimax.io/v1", "cn_zh": "https://api.minimaxi.com/v1"}
 _ALWAYS_THINKING = "minimax-m2"
@@ -24,7 +24,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     settings = _settings(role)
     _endpoint.refuse(check(role, env))
     key = _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
-    thinks = settings.enable_thinking or role.model.lower().startswith(_ALWAYS_THINKING)
+    thinks = settings.enable_thinking or _always_thinks(role)
     extra = {"thinking": {"type": "adaptive" if thinks else "disabled"}}
     return _endpoint.ChatEndpoint(role.model, settings, key, env, extra=extra)
 
@@ -32,6 +32,16 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
 def check(role: RoleModel, env: Mapping[str, str]) -> list[str]:
     """Say what is missing: an address, a key."""
     return _endpoint.endpoint_problems(role, _settings(role), BACKEND.secrets, env)
+
+
+def acting(role: RoleModel, request: Request) -> dict[str, SettingValue]:
+    """Return the settings that act: an address stands for the region, and some models always think."""
+    idle = ["region"] if role.settings.get("base_url") else []
+    return _endpoint.acting(role, *idle, *(["enable_thinking"] if _always_thinks(role) else []))
+
+
+def _always_thinks(role: RoleModel) -> bool:
+    return role.model.lower().startswith(_ALWAYS_THINKING)
 
 
 def _settings(role: RoleModel) -> MiniMaxSettings:
@@ -47,6 +57,7 @@ BACKEND = BackendSpec(
     open=open_backend,
     check=check,
     sent=_endpoint.without_effort,
+    acting=acting,
     aliases=("minimax",),
     default_model="MiniMax-M3",
     settings=(

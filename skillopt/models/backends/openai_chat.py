@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from skillopt.models.backends import _azure, _chat, _endpoint, _responses
-from skillopt.models.backends._http import open_client
+from skillopt.models.backends._http import open_poster
 from skillopt.models.backends._openai_access import (
     AZURE_KEYS,
     MODES,
@@ -15,15 +15,24 @@ from skillopt.models.backends._openai_access import (
     Access,
     OpenAISettings,
     access_of,
+    azure_called,
     problems_of,
     responses_only,
 )
-from skillopt.models.base import Backend, BackendSpec, CallError, Reply, Request, RoleModel, Setting
+from skillopt.models.base import (
+    Backend,
+    BackendSpec,
+    CallError,
+    Reply,
+    Request,
+    RoleModel,
+    Setting,
+    SettingValue,
+)
 from skillopt.models.incoming import masked
 from skillopt.redact import one_line
 
 if TYPE_CHECKING:
-    import httpx2
     import openai
 
 _WITHOUT_EFFORT = ("gpt-3.5", "gpt-4", "chatgpt-")
@@ -33,7 +42,9 @@ _WITHOUT_EFFORT = ("gpt-3.5", "gpt-4", "chatgpt-")
 class OpenAIChat:
     """A pool of connections to one endpoint, called through the official package."""
 
-    def __init__(self, model: str, settings: OpenAISettings, access: Access, key: str) -> None:
+    def __init__(
+        self, model: str, settings: OpenAISettings, access: Access, key: str, env: Mapping[str, str]
+    ) -> None:
         self._model = model
         self._access = access
         self._wire_api = settings.wire_api
@@ -44,7 +55,8 @@ class OpenAIChat:
         if access.mode in ("azure_cli", "managed_identity"):
             client_id = settings.managed_identity_client_id
             self._tokens = _azure.Tokens(access.mode, settings.ad_scope, client_id)
-        self._sdk = _sdk(access, settings.api_version, key, self._tokens)
+        self._account = {"OpenAI-Organization": settings.org_id, "OpenAI-Project": settings.project_id}
+        self._sdk = _sdk(access, settings.api_version, key, self._tokens, env)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call, without retries; raises CallError."""
@@ -81,10 +93,22 @@ class OpenAIChat:
         return body | ({"reasoning_effort": effort} if effort else {})
 
     def _headers(self) -> dict[str, Any]:
-        """Return the headers of a call: a local server without a key gets no login at all."""
+        """Return the headers that the package might take from the environment: each is set, or left out.
+
+        A local server without a key gets no login at all; organization and project are OpenAI's alone.
+        """
         import openai
 
-        return {} if self._access.azure or self._key else {"Authorization": openai.Omit()}
+        omitted = openai.Omit()
+        own = self._account if self._access.openai else dict.fromkeys(self._account, "")
+        headers: dict[str, Any] = {name: value or omitted for name, value in own.items()}
+        if not self._access.azure:
+            headers["Authorization"] = f"Bearer {self._key}" if self._key else omitted
+        if not self._access.azure or self._tokens:
+            headers["api-key"] = omitted
+        else:
+            headers["Authorization"] = omitted
+        return headers
 
     def _takes_responses(self, request: Request) -> bool:
         """Tell which API a call needs: newer models think and use tools in the Responses API only."""
@@ -120,61 +144,44 @@ def sent(role: RoleModel, request: Request) -> Request:
     return msgspec.structs.replace(asked, reasoning_effort=_effort(role.model, request))
 
 
-def _http_client(url: str) -> "httpx2.AsyncClient":
-    """Return a pool of connections without limits: the client above counts calls and seconds."""
-    import httpx2
-
-    return open_client(
-        timeout=httpx2.Timeout(None, connect=30.0),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0),
-        trust_env=not _endpoint.is_local(url),
-        verify=url.startswith("https:"),
-    )
+def acting(role: RoleModel, request: Request) -> dict[str, SettingValue]:
+    """Return the settings that act: only Azure has versions."""
+    return _endpoint.acting(role, *(() if azure_called(role) else ("api_version",)))
 
 
 def _transport_error(error: BaseException, url: str, say: _chat.Say) -> CallError:
-    """Return the error of a call that got no response, or half of one."""
-    import ssl
-
-    import httpx2
-
-    name = type(error).__name__
-    if isinstance(error, httpx2.TimeoutException):
-        message = f"no reply from {url} in time ({name})"
-        return CallError(message, kind="timeout", transient=True, code="timeout")
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return CallError(say(f"the certificate of {url} is not trusted: {cause}"), code="tls")
-        cause = cause.__cause__ or cause.__context__
-    message = say(f"no connection to {url}, or it broke: {name}: {error}")
+    """Return the error of a call that got no response: what the connection says, mostly."""
+    if isinstance(error, CallError):
+        return error
+    message = say(f"no connection to {url}, or it broke: {type(error).__name__}: {error}")
     return CallError(message, transient=True, code="connection")
 
 
-def _sdk(access: Access, api_version: str, key: str, tokens: _azure.Tokens | None) -> "openai.AsyncOpenAI":
+def _sdk(
+    access: Access, api_version: str, key: str, tokens: _azure.Tokens | None, env: Mapping[str, str]
+) -> "openai.AsyncOpenAI":
     """Return the package's client: no retries and no time limits, which belong to the client above."""
+    import httpx2
     import openai
 
-    http = _http_client(access.url)
-    headers = {"User-Agent": _endpoint.USER_AGENT}
+    from skillopt.models.backends._transport import Transport
+
+    poster = open_poster(access.url, {}, env, local=_endpoint.is_local(access.url))
+    common: dict[str, Any] = {
+        "http_client": httpx2.AsyncClient(transport=Transport(poster), timeout=None, trust_env=False),
+        "max_retries": 0,
+        "timeout": None,
+        "default_headers": {"User-Agent": _endpoint.USER_AGENT},
+    }
     if not access.azure:
-        return openai.AsyncOpenAI(
-            base_url=access.url,
-            api_key=key,
-            http_client=http,
-            max_retries=0,
-            timeout=http.timeout,
-            default_headers=headers,
-        )
+        # Without a key the package wants a text all the same; it is never sent.
+        return openai.AsyncOpenAI(base_url=access.url, api_key=key or "none", **common)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=access.url,
         api_version=api_version,
         api_key=key or None,
         azure_ad_token_provider=tokens,
-        http_client=http,
-        max_retries=0,
-        timeout=http.timeout,
-        default_headers=headers,
+        **common,
     )
 
 
@@ -184,7 +191,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     settings = _settings(role)
     access = access_of(role, settings, env)
     key = _endpoint.find_key(access.names, env) if access.by_key else ""
-    return OpenAIChat(role.model, settings, access, key)
+    return OpenAIChat(role.model, settings, access, key, env)
 
 
 def check(role: RoleModel, env: Mapping[str, str]) -> list[str]:
@@ -202,6 +209,7 @@ BACKEND = BackendSpec(
     open=open_backend,
     check=check,
     sent=sent,
+    acting=acting,
     aliases=("openai", "azure_openai", "azure-openai", "azure"),
     default_model="gpt-5.5",
     settings=(
@@ -248,6 +256,20 @@ BACKEND = BackendSpec(
             type="str",
             default="",
             description="Client id of a user-assigned managed identity. Blank: the machine's own.",
+            decides=False,
+        ),
+        Setting(
+            name="org_id",
+            type="str",
+            default="",
+            description="Organization that OpenAI bills; sent to OpenAI itself only.",
+            decides=False,
+        ),
+        Setting(
+            name="project_id",
+            type="str",
+            default="",
+            description="Project that OpenAI bills; sent to OpenAI itself only.",
             decides=False,
         ),
         Setting(

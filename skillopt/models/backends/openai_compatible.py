@@ -37,6 +37,7 @@ BACKEND = BackendSpec(
     open=open_backend,
     check=check,
     sent=_endpoint.within_limit,
+    acting=lambda role, request: _endpoint.acting(role, no_temperature=None),
     aliases=("openai-compatible", "openai_compatible_chat", "compatible", "compat"),
     default_model="gpt-4o-mini",
     settings=(

@@ -61,6 +61,7 @@ BACKEND = BackendSpec(
     open=open_backend,
     check=check,
     sent=_endpoint.without_effort,
+    acting=lambda role, request: _endpoint.acting(role),
     aliases=("qwen",),
     default_model="Qwen/Qwen3.5-4B",
     settings=(

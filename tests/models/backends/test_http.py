@@ -1,13 +1,15 @@
 import asyncio
+import gzip
 import os
 import shutil
 import ssl
 import subprocess
 import sys
 import traceback
+import zlib
 
 import pytest
-from clients import KEY
+from clients import KEY, ask
 from endpoint import Answer, Endpoint
 
 from skillopt.errors import ConfigError
@@ -177,6 +179,47 @@ def test_a_response_that_never_ends_is_cut_off_and_not_asked_for_again(framing, 
     with pytest.raises(CallError, match="larger than 100000 bytes") as caught:
         talk(handle)
     assert (caught.value.code, caught.value.transient) == ("too_large", False)
+
+
+def packed(body, packing):
+    pack = gzip.compress if packing.endswith("gzip") else zlib.compress
+    content = pack(body)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {packing}\r\nContent-Length: "
+
+    async def handle(reader, writer):
+        await request_from(reader)
+        writer.write(f"{head}{len(content)}\r\n\r\n".encode() + content)
+
+    return handle, content, head
+
+
+@pytest.mark.parametrize("packing", ["gzip", "x-gzip", "deflate", "GZIP"])
+def test_what_was_packed_unasked_is_unpacked(packing):
+    handle, _, _ = packed(b"body" * 1000, packing.lower())
+    assert talk(handle)[0].content == b"body" * 1000
+
+
+def test_what_grows_beyond_the_limit_when_it_is_unpacked_is_refused_for_good(monkeypatch):
+    monkeypatch.setattr(_connection, "MOST_BODY", 100_000)
+    handle, content, _ = packed(b"x" * 100_001, "gzip")
+    assert len(content) < 1000
+    with pytest.raises(CallError) as caught:
+        talk(handle)
+    assert (caught.value.code, caught.value.transient) == ("too_large", False)
+
+
+@pytest.mark.parametrize("change", [lambda body: body[:-9], lambda body: b"{" + body])
+def test_what_cannot_be_unpacked_is_tried_again(change):
+    _, content, head = packed(b"body" * 1000, "gzip")
+
+    async def handle(reader, writer):
+        await request_from(reader)
+        body = change(content)
+        writer.write(f"{head}{len(body)}\r\n\r\n".encode() + body)
+
+    with pytest.raises(CallError, match="packed") as caught:
+        talk(handle)
+    assert (caught.value.code, caught.value.transient) == ("connection", True)
 
 
 @pytest.mark.parametrize("line", [b"Authorization %s\r\n", b"X: \0%s\r\n", b"%s"])
@@ -406,6 +449,20 @@ def test_a_trusted_certificate_is_accepted(certificate, monkeypatch):
     assert endpoint.connections == 1
 
 
+@pytest.mark.parametrize("backend", ["openai_compatible", "openai_chat"])
+def test_every_backend_trusts_the_same_certificates(backend, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+
+    async def main():
+        async with Endpoint(tls=served(certificate)) as endpoint:
+            opened = opens(backend, endpoint.url)
+            reply = await opened.complete(ask("q"))
+            await opened.close()
+        return reply.text
+
+    assert asyncio.run(main()) == "ok"
+
+
 def test_an_unknown_certificate_is_refused_for_good(certificate):
     with pytest.raises(CallError, match=r"certificate of 127\.0\.0\.1 is not trusted") as caught:
         post(Answer(), tls=served(certificate))
@@ -424,13 +481,13 @@ BAD_PROXIES = [
 ]
 
 
-def opens(backend):
+def opens(backend, url="http://8.8.8.8/v1"):
     spec = backend_spec(backend)
-    where = {"openai_chat": {"endpoint": "http://8.8.8.8/v1", "auth_mode": "openai"}}
-    settings = where.get(backend, {"base_url": "http://8.8.8.8/v1"})
+    where = {"openai_chat": {"endpoint": url, "auth_mode": "openai"}}
+    settings = where.get(backend, {"base_url": url})
     role = RoleModel(role="target", backend=backend, model="m", settings=settings)
     env = {name.format(ROLE="TARGET"): KEY for name in spec.secrets}
-    return spec.open(role, {**env, "HTTP_PROXY": os.environ["HTTP_PROXY"]})
+    return spec.open(role, {**env, "HTTP_PROXY": os.environ.get("HTTP_PROXY", "")})
 
 
 @pytest.mark.parametrize("backend", ["openai_compatible", "openai_chat"])

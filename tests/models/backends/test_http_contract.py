@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from wire import CANARY, CASES, Checked, answer
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError, ProviderDead
+from skillopt.models.backends import _connection
 from skillopt.models.base import CallError, Image, Message, Request, Tool, ToolCall
 from skillopt.models.registry import backend_spec
 from skillopt.records import Usage
@@ -60,6 +62,54 @@ def test_a_call_sends_no_field_beside_the_known_ones_and_the_key_in_its_header(c
     assert case.sent_key(call) == CANARY
     assert CANARY not in call.raw.decode() + call.path
     assert [name for name, value in call.headers.items() if CANARY in value] == [case.key_header]
+
+
+OF_THE_PACKAGE = {
+    "OPENAI_ORG_ID": "org-stray",
+    "OPENAI_PROJECT_ID": "project-stray",
+    "OPENAI_CUSTOM_HEADERS": "X-Stray: stray-1\nAuthorization: Bearer stray-2\napi-key: stray-3",
+    "OPENAI_ADMIN_KEY": "stray-4",
+    "AZURE_OPENAI_AD_TOKEN": "stray-5",
+    "OPENAI_API_VERSION": "stray-6",
+    "OPENAI_BASE_URL": "http://127.0.0.1:9/stray-7",
+}
+"""What the package `openai` reads from the environment of the process by itself."""
+
+
+@every_case
+def test_only_what_was_configured_is_sent_whatever_the_process_has_in_its_environment(case, monkeypatch):
+    for name, value in OF_THE_PACKAGE.items():
+        monkeypatch.setenv(name, value)
+    _, [call] = complete(case, None)
+    assert "stray" not in json.dumps(call.headers) + call.path
+    assert case.sent_key(call) == CANARY
+    assert call.headers.keys() <= {
+        *("", "host", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
+        case.key_header,
+    }
+
+
+@every_case
+def test_a_reply_is_never_that_of_another_request(case):
+    """A server may send two responses to one request: the second is nobody's."""
+    bodies = [answer(case, text=f"reply {number}").content("m") for number in range(4)]
+
+    def twice(call):
+        wires = [
+            f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body.decode()}"
+            for body in (bodies[call.number], bodies[0])
+        ]
+        return Answer(wire="".join(wires))
+
+    replies, _ = complete(case, twice, *(ask(str(number)) for number in (1, 2, 3)))
+    assert [reply.text for reply in replies] == ["reply 1", "reply 2", "reply 3"]
+
+
+@every_case
+def test_a_reply_that_is_too_large_is_refused_for_good(case, monkeypatch):
+    monkeypatch.setattr(_connection, "MOST_BODY", 100_000)
+    error = failure(case, answer(case, text="x" * 200_000))
+    assert (error.code, error.transient) == ("too_large", False)
 
 
 @every_case
@@ -402,5 +452,23 @@ def test_a_backend_declares_what_it_reads(backend):
         "auth_mode",
         "ad_scope",
         "managed_identity_client_id",
+        "org_id",
+        "project_id",
     }
     assert json.loads(json.dumps([setting.default for setting in spec.settings])) is not None
+
+
+@pytest.mark.parametrize(
+    ("backend", "setting", "value", "expected"),
+    [
+        ("openai_compatible", "timeout_seconds", "0", "a number (0.1 or more) or nothing"),
+        ("qwen_chat", "timeout_seconds", "-3", "a number (0.1 or more) or nothing"),
+        ("openai_chat", "max_tokens", "-1", "a whole number (0 or more)"),
+        ("minimax_chat", "max_tokens", "-1", "a whole number (0 or more)"),
+        ("copilot_chat", "timeout", "-1", "a number (0 or more)"),
+    ],
+)
+def test_limits_under_which_no_call_can_work_are_refused(backend, setting, value, expected):
+    overrides = [f"model.backend={backend}", f"model.{backend}_{setting}={value}"]
+    with pytest.raises(ConfigError, match=re.escape(f"_{setting}: expected {expected}, found")):
+        load_run(ROOT / "config" / "searchqa.yaml", overrides, {})

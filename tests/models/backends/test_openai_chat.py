@@ -51,6 +51,55 @@ def test_openai_itself_is_called_when_no_endpoint_is_set():
     }
 
 
+def test_a_local_server_without_a_key_is_called_without_a_login(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def main():
+        async with Endpoint() as endpoint:
+            backend = BACKEND.open(role(endpoint=endpoint.url, auth_mode="openai"), {})
+            reply = await backend.complete(ask("q"))
+            await backend.close()
+        return reply.text, endpoint.calls[0].headers
+
+    text, headers = asyncio.run(main())
+    assert text == "ok"
+    assert not {"authorization", "api-key"} & headers.keys()
+
+
+def test_an_address_may_hold_the_whole_path():
+    for path in ("/v1", "/v1/chat/completions", "/v1/chat/completions/"):
+        settings = {"endpoint": f"http://localhost:1{path}", "auth_mode": "openai"}
+        assert str(BACKEND.open(role(**settings), {})._sdk.base_url) == "http://localhost:1/v1/"
+
+
+@pytest.mark.parametrize(
+    ("where", "sent"),
+    [
+        ("http://api.openai.com/v1", {"openai-organization": "org-1", "openai-project": "proj-1"}),
+        ("http://models.example/v1", {}),
+    ],
+)
+def test_organization_and_project_are_sent_to_openai_itself_only(where, sent, monkeypatch):
+    async def main():
+        async with Endpoint() as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+            env = {**OPENAI, "HTTP_PROXY": os.environ["HTTP_PROXY"]}
+            billed = role(endpoint=where, auth_mode="openai", org_id="org-1", project_id="proj-1")
+            backend = BACKEND.open(billed, env)
+            reply = await backend.complete(ask("q"))
+            await backend.close()
+        return reply, proxy.calls
+
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    reply, [call] = asyncio.run(main())
+    assert (reply.text, call.path) == ("ok", f"{where}/chat/completions")
+    assert {
+        name: value for name, value in call.headers.items() if "stainless" in name or "openai-" in name
+    } == sent
+    assert call.headers["authorization"] == "Bearer k"
+
+
 @pytest.mark.parametrize(
     ("model", "responses"),
     [
@@ -218,6 +267,8 @@ def test_a_responses_reply_that_failed_is_an_error(fields, code, transient):
             AZURE,
             "alone (https://<name>",
         ),
+        ({"endpoint": RESOURCE, "api_version": "2025 03&a=b"}, AZURE, "such as 2025-03-01-preview"),
+        ({"endpoint": RESOURCE, "api_version": "preview"}, AZURE, ""),
         ({"endpoint": "http://localhost:1/v1", "auth_mode": "openai"}, {}, ""),
         ({"endpoint": "https://h.example/v1", "auth_mode": "openai"}, {}, "no key"),
         ({"endpoint": "https://h.example/v1", "auth_mode": "azure_cli"}, {}, "https addresses of Azure only"),

@@ -6,7 +6,7 @@ from clients import KEY, ask
 from endpoint import Answer, Endpoint
 
 from skillopt.errors import ConfigError
-from skillopt.models.backends import _chat
+from skillopt.models.backends import _chat, _responses
 from skillopt.models.backends._endpoint import is_local
 from skillopt.models.backends.openai_compatible import BACKEND, CompatibleSettings
 from skillopt.models.base import CallError, Image, Message, Request, RoleModel, Tool, ToolCall
@@ -157,6 +157,8 @@ def test_tool_calls_are_read():
             "ab",
         ),
         ({"content": None, "refusal": "I cannot."}, "I cannot."),
+        ({"content": [{"type": "refusal", "refusal": "I cannot."}]}, "I cannot."),
+        ({"content": [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Yes."}]}, "Yes."),
         ({"content": "half \ud800 pair"}, "half ? pair"),
     ],
 )
@@ -211,6 +213,26 @@ def test_a_number_without_end_beside_the_text_costs_no_reply():
     assert (reply.text, reply.usage) == ("four", Usage(calls=1))
 
 
+def test_bytes_that_are_no_utf_8_cost_no_reply():
+    body = b'{"model": "m\xff", "choices": [{"message": {"content": "four \xe2\x82, done"}}]}'
+    reply = _chat.read_reply(body, str)
+    assert (reply.text, reply.model) == ("four \ufffd, done", "m\ufffd")
+
+
+def test_tool_calls_have_ids_of_their_own():
+    """Some endpoints refuse a dialogue in which two have the same."""
+    ids = ["a", "a", "a_2", "a", None, "call_4"]
+    calls = [{"id": name, "function": {"name": "f", "arguments": "{}"}} for name in ids]
+    asked = [{"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"} for name in ids]
+    chat = {"choices": [{"message": {"tool_calls": calls}}]}
+    responses = {"output": asked, "status": "completed"}
+    for reply in (
+        _chat.read_reply(json.dumps(chat).encode(), str),
+        _responses.read_reply(json.dumps(responses).encode(), str),
+    ):
+        assert [call.id for call in reply.tool_calls] == ["a", "a_2", "a_2_2", "a_3", "call_4", "call_4_2"]
+
+
 def test_a_truncated_reply_is_a_reply_even_when_it_is_empty():
     reply, _ = complete(Answer(text="", finish_reason="length"))
     assert (reply.text, reply.finish_reason) == ("", "length")
@@ -228,6 +250,11 @@ def failure(answer, **options):
         (Answer(status=401, error="no"), "http_401", False),
         (
             Answer(status=429, error={"message": "pay", "code": "insufficient_quota"}),
+            "insufficient_quota",
+            False,
+        ),
+        (
+            Answer(status=429, error={"message": "pay", "code": "429", "type": "insufficient_quota"}),
             "insufficient_quota",
             False,
         ),

@@ -229,13 +229,19 @@ def test_codex_settings_and_images(tmp_path):
     settings = {"network_access": True, "web_search": True, "reasoning_effort": "low"}
     codex = bench(tmp_path, "codex_target", settings=settings)
     message = Message(role="user", content="See.", images=(PIXEL,))
-    codex.reply(codex.case.request(messages=(message,)))
+    codex.reply(codex.case.request(messages=(message,), workspace=COLLECT))
     call = codex.program.call
     assert "sandbox_workspace_write.network_access=true" in call.argv
     assert 'web_search="live"' in call.argv
     assert 'model_reasoning_effort="low"' in call.argv
     assert call.argv[1] == f"--image={call.cwd}/attachments/01_image.png"
     assert call.argv[-1] == "-"
+
+
+def test_codex_has_a_network_only_where_it_may_write(tmp_path):
+    codex = bench(tmp_path, "codex_target", settings={"network_access": True})
+    codex.reply(codex.case.request())
+    assert "sandbox_workspace_write.network_access=false" in codex.program.call.argv
 
 
 def codex_env(codex, **changes):
