@@ -63,7 +63,7 @@ class Dashboard:
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        got = Got(answer.status, answer.headers, answer.read().decode())
+        got = Got(answer.status, answer.headers, answer.read().decode(errors="replace"))
         connection.close()
         if cookie := got.headers.get("Set-Cookie"):
             self.cookie = cookie.partition(";")[0]

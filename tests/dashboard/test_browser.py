@@ -1,5 +1,6 @@
 """The dashboard as a person uses it, in headless Chromium: configure, correct, plan, start, watch, stop."""
 
+import json
 import os
 import shutil
 
@@ -113,6 +114,7 @@ def test_from_a_form_to_a_run_that_is_stopped_and_goes_on(browser, endpoint, pro
     assert is_running(pid)
     dashboard = Dashboard(project.folder)
     browser.driver.get(dashboard.link)
+    assert all("ERR_CONNECTION_REFUSED" in line for line in browser.errors())  # of the page that was left
     browser.driver.get(f"{dashboard.address}/runs/second")
     stop(browser, pid)
     paid = len(endpoint.answered)
@@ -132,6 +134,8 @@ def correct_a_form(browser):
     browser.one("button.main[value=check]").click()
     wrong = 'expected a whole number (1 or more), found "four"'
     assert wrong in browser.problem_of("optimizer.learning_rate")
+    assert browser.driver.title.startswith("Wrong: New run")
+    assert browser.driver.switch_to.active_element.get_attribute("id") == "wrong"
     assert "did you mean train.seed?" in browser.problem_of("extra")
     assert not browser.all("#plan-title")
     browser.fill("optimizer.learning_rate", "3")
@@ -204,12 +208,16 @@ def go_on_to_the_report(browser):
 def test_pages_fit_into_the_window(browser, project):
     """Tables and charts scroll by themselves; the page does not."""
     MadeUp(project.folder / "results/made").whole().called(3)
+    MadeUp(project.folder / "results" / ("long" * 20)).whole()
+    failed = project.folder / "results/made/logs/a.failure.json"
+    failed.parent.mkdir(exist_ok=True)
+    failed.write_text(json.dumps({"command": "rollout", "exit_code": 1, "message": "m" * 400}))
     dashboard = Dashboard(project.folder)
     browser.driver.get(dashboard.link)
     for width in (400, 1280):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for page in ("", "runs/made", "runs/loop/start", "new?like=loop", "nothing"):
+        for page in ("", "runs/made", f"runs/{'long' * 20}", "runs/loop/start", "new?like=loop", "nothing"):
             browser.driver.get(f"{dashboard.address}/{page}")
             wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, page
