@@ -80,6 +80,10 @@ class Dashboard:
         """The token of this session's forms."""
         return re.search(r'name="form_token" value="([^"]+)"', self.get("/new").text)[1]
 
+    def seen(self, run: str, **headers: str) -> str:
+        """What the page that confirms a start says that it has shown."""
+        return re.search(r'name="seen" value="([^"]+)"', self.get(f"/runs/{run}/start", **headers).text)[1]
+
     def post(self, path: str, form: dict[str, str] | None = None, **headers: str | None) -> Got:
         """Send a form of this session."""
         return self.ask("POST", path, {"form_token": self.token(), **(form or {})}, **headers)

@@ -228,7 +228,12 @@ class _Pages:
 
     def start(self, name: str) -> Answer:
         self._runs.checked(name)  # its log is written there
-        drafting.plan_of(name, self._results)  # refused here, not in a log
+        planned = drafting.plan_of(name, self._results)  # refused here, not in a log
+        if request.form.get("seen") != planned.digest:
+            raise ConfigError(
+                f"{name}: expected the settings whose plan was shown, found others: its configuration has "
+                "changed since. Nothing was started. Go back to the run, and look at its plan again."
+            )
         self._launcher.start(name, self._runs.busy())
         return redirect(url_for("run", name=name), 303)
 

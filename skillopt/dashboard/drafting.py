@@ -13,12 +13,13 @@ from skillopt.dashboard.form import Draft, as_file, place_problems, values_of
 from skillopt.dashboard.launch import secret_values
 from skillopt.dashboard.runs import DEFAULTS, NAME
 from skillopt.errors import ConfigError, SkillOptError
-from skillopt.files import read_text
+from skillopt.files import canonical, read_text
 from skillopt.forecast.estimate import Forecast, forecast
 from skillopt.models.registry import backend_spec
 from skillopt.phases.plan import plan_run
 from skillopt.redact import redact
 from skillopt.runs import Run
+from skillopt.skill import sha256
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
@@ -34,6 +35,11 @@ class Planned:
     forecast: Forecast
     text: str
     keys: dict[str, dict[str, bool]]
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of the settings: what is confirmed is what was shown."""
+        return sha256(canonical(self.resolved))
 
 
 def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:

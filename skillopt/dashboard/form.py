@@ -317,7 +317,9 @@ def as_file(values: Mapping[str, Any]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else scalar(value)
+    text = repr(value) if isinstance(value, float) else scalar(value)
+    # In YAML some of these are line ends, others are not allowed; all stand between quotes.
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)
 
 
 def place_problems(draft: Draft, message: str, file: str) -> None:

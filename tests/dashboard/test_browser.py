@@ -56,8 +56,8 @@ class Browser:
         assert field.get_attribute("aria-invalid") == "true"
         return self.driver.find_element(By.ID, field.get_attribute("aria-describedby")).text
 
-    def until_shown(self, selector, text=""):
-        until(lambda: text in self._text_of(selector))
+    def until_shown(self, selector, text="", seconds=60.0):
+        until(lambda: text in self._text_of(selector), seconds)
 
     def _text_of(self, selector):
         """In one step: the page replaces its elements meanwhile."""
@@ -132,6 +132,7 @@ def correct_a_form(browser):
     browser.fill("optimizer.learning_rate", "four")
     browser.fill("extra", "train.sed=7")
     browser.one("button.main[value=check]").click()
+    browser.until_shown("#wrong-title", "Nothing was written")
     wrong = 'expected a whole number (1 or more), found "four"'
     assert wrong in browser.problem_of("optimizer.learning_rate")
     assert browser.driver.title.startswith("Wrong: New run")
@@ -144,6 +145,7 @@ def correct_a_form(browser):
 
 
 def write_and_start(browser, endpoint, project):
+    browser.until_shown("#plan-title", "Plan")
     planned = browser.one("[aria-labelledby=plan-title]").text
     assert "second in all: 1 epoch, 1 step" in planned
     assert "TARGET_OPENAI_COMPATIBLE_API_KEY is set" in planned
@@ -151,9 +153,11 @@ def write_and_start(browser, endpoint, project):
     file = project.folder / "config/second.yaml"
     assert not file.exists()
     browser.one("button[value=write]").click()
+    browser.until_shown("#act-start", "Start")
     assert "learning_rate: 3" in file.read_text()
     assert not (project.folder / "results").exists()
     browser.one("#act-start").click()
+    browser.until_shown("#confirm", "Start")
     assert "This starts skillopt train second" in browser.one("main").text
     assert endpoint.calls == []
     browser.one("#confirm").click()
@@ -173,11 +177,11 @@ def see_it_run_without_a_reload(browser, hold):
 def refuse_other_starts(dashboard, project):
     """One run of a folder at a time, whichever dashboard asks. Returns the run's process."""
     dashboard.sign_in()
-    again = dashboard.post("/runs/second/start")
+    again = dashboard.post("/runs/second/start", {"seen": dashboard.seen("second")})
     assert (again.code, "second is at work" in again.text) == (409, True)
     other = Dashboard(project.folder)
     other.sign_in()
-    assert other.post("/runs/loop/start").code == 409
+    assert other.post("/runs/loop/start", {"seen": other.seen("loop")}).code == 409
     other.close()
     pid = read_json(project.folder / "results/second/logs/dashboard.json", dict)["pid"]
     assert os.getpgid(pid) == pid
@@ -198,7 +202,7 @@ def stop(browser, pid):
 def go_on_to_the_report(browser):
     browser.one("#act-start").click()
     browser.one("#confirm").click()
-    browser.until_shown("#live .badge", "finished")
+    browser.until_shown("#live .badge", "finished", 240)  # a whole run
     browser.until_shown("#live", "best skill, test")
     assert len(browser.all("#live svg.chart")) == 2
     browser.one("#act-report").click()

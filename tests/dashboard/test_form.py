@@ -72,7 +72,8 @@ def test_a_good_form_is_a_file_with_what_was_set(folder):
 
 
 @pytest.mark.parametrize(
-    "text", ["1e5", "0042", "2:1:7", "yes", "null", "a: b # c", "{{ x }}", "'\"\\", "é\t"]
+    "text",
+    ["1e5", "0042", "2:1:7", "yes", "null", "a: b # c", "{{ x }}", "'\"\\", "é\t", "a\x85b\u2028c\x7fd\n e"],
 )
 def test_texts_stay_what_they_are(folder, text):
     address = "http://127.0.0.1:9/v1"
