@@ -86,9 +86,11 @@ async def _watch(pid: int, stop: Any) -> None:
 
 def is_running(pid: int) -> bool:
     """Tell whether a process runs on this machine; one that ended and waits to be reaped does not."""
+    if pid <= 0:  # to the system: a group, or everybody
+        return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # larger than any that the system can have
         return False
     except PermissionError:
         return True
@@ -105,5 +107,5 @@ def began(pid: int) -> float | None:
     try:
         process = psutil.Process(pid)
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
-    except psutil.Error:
+    except (psutil.Error, ValueError, OverflowError):  # of numbers that no process has, as a file may hold
         return None

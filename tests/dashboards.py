@@ -63,7 +63,7 @@ class Dashboard:
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        got = Got(answer.status, answer.headers, answer.read().decode())
+        got = Got(answer.status, answer.headers, answer.read().decode(errors="replace"))
         connection.close()
         if cookie := got.headers.get("Set-Cookie"):
             self.cookie = cookie.partition(";")[0]
@@ -79,6 +79,10 @@ class Dashboard:
     def token(self) -> str:
         """The token of this session's forms."""
         return re.search(r'name="form_token" value="([^"]+)"', self.get("/new").text)[1]
+
+    def seen(self, run: str, **headers: str) -> str:
+        """What the page that confirms a start says that it has shown."""
+        return re.search(r'name="seen" value="([^"]+)"', self.get(f"/runs/{run}/start", **headers).text)[1]
 
     def post(self, path: str, form: dict[str, str] | None = None, **headers: str | None) -> Got:
         """Send a form of this session."""

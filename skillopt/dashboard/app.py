@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, abort, redirect, request, session, url_for
+from flask import Flask, Response, abort, redirect, request, send_file, session, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 from werkzeug.wrappers import Response as AnyResponse
@@ -18,6 +18,7 @@ from skillopt.dashboard.launch import LOG, Launcher, log_tail, secret_values
 from skillopt.dashboard.runs import NAME, Runs
 from skillopt.envs.registry import own_names
 from skillopt.errors import ConfigError, SkillOptError
+from skillopt.redact import redact
 from skillopt.report.figures import as_csv, figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
@@ -66,8 +67,16 @@ def _add_errors(app: Flask) -> None:
 
     @app.errorhandler(SkillOptError)
     def wrong(error: SkillOptError) -> AnyResponse:
-        text = pages.page("message.html.j2", title="This cannot be done", message=str(error))
-        return Response(text, 409 if request.method == "POST" else 422)
+        return told(str(error), 409 if request.method == "POST" else 422)
+
+    @app.errorhandler(OSError)
+    def failed(error: OSError) -> AnyResponse:
+        """Tell of a full disk, a folder without permission and the like."""
+        return told(str(error), 500)
+
+    def told(message: str, code: int) -> AnyResponse:
+        shown = redact(message, secret_values(os.environ))
+        return Response(pages.page("message.html.j2", title="This cannot be done", message=shown), code)
 
 
 class _Pages:
@@ -119,8 +128,10 @@ class _Pages:
         return Response(pages.script(), mimetype="text/javascript")
 
     def side_by_side(self) -> Answer:
-        names = request.args.getlist("run") or self._runs.names()
-        known = [name for name in names if NAME.fullmatch(name) and self._runs.has_results(name)]
+        chosen = dict.fromkeys(name for name in request.args.getlist("run") if NAME.fullmatch(name))
+        known = [name for name in chosen if self._runs.has_results(name)]
+        if not request.args.getlist("run"):
+            known = [run.name for run in self._runs.all() if run.view]  # one that is broken hides no others
         if not known:
             abort(404, "None of these runs has results.")
         records = [self._runs.record(name) for name in known]
@@ -157,11 +168,11 @@ class _Pages:
     def report(self, name: str) -> Answer:
         """Show report.html, or what it would say now."""
         try:
-            text = self._runs.file(name, "report.html").read_text(encoding="utf-8")
+            file = self._runs.file(name, "report.html")
         except FileNotFoundError:
             record = self._record(name)
-            text = render_report(record, figures_of(record))
-        return _untrusted(text, "text/html")
+            return _untrusted(render_report(record, figures_of(record)), "text/html")
+        return _as_untrusted(send_file(file.resolve(), mimetype="text/html", conditional=False, etag=False))
 
     def figure(self, name: str, file: str) -> Answer:
         found = figures_of(self._record(name)).get(Path(file).stem)
@@ -209,15 +220,20 @@ class _Pages:
     # starting and stopping
 
     def confirm_start(self, name: str) -> Answer:
-        self._runs.folder(name)
+        self._runs.checked(name)
         planned = drafting.plan_of(name, self._results)
         return self._page(
             "start.html.j2", name=name, planned=planned, begun=self._runs.has_results(name), log=LOG
         )
 
     def start(self, name: str) -> Answer:
-        self._runs.folder(name)
-        drafting.plan_of(name, self._results)  # refused here, not in a log
+        self._runs.checked(name)  # its log is written there
+        planned = drafting.plan_of(name, self._results)  # refused here, not in a log
+        if request.form.get("seen") != planned.digest:
+            raise ConfigError(
+                f"{name}: expected the settings whose plan was shown, found others: its configuration has "
+                "changed since. Nothing was started. Go back to the run, and look at its plan again."
+            )
         self._launcher.start(name, self._runs.busy())
         return redirect(url_for("run", name=name), 303)
 
@@ -238,6 +254,9 @@ class _Pages:
 
 
 def _untrusted(text: str, kind: str) -> Response:
-    response = Response(text, mimetype=kind)
+    return _as_untrusted(Response(text, mimetype=kind))
+
+
+def _as_untrusted(response: Response) -> Response:
     response.headers["Content-Security-Policy"] = UNTRUSTED
     return response

@@ -13,11 +13,13 @@ from skillopt.dashboard.form import Draft, as_file, place_problems, values_of
 from skillopt.dashboard.launch import secret_values
 from skillopt.dashboard.runs import DEFAULTS, NAME
 from skillopt.errors import ConfigError, SkillOptError
+from skillopt.files import canonical, read_text
 from skillopt.forecast.estimate import Forecast, forecast
 from skillopt.models.registry import backend_spec
 from skillopt.phases.plan import plan_run
 from skillopt.redact import redact
 from skillopt.runs import Run
+from skillopt.skill import sha256
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
@@ -33,6 +35,11 @@ class Planned:
     forecast: Forecast
     text: str
     keys: dict[str, dict[str, bool]]
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of the settings: what is confirmed is what was shown."""
+        return sha256(canonical(self.resolved))
 
 
 def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
@@ -53,14 +60,14 @@ def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
             # What only the form refuses, such as a path that leads elsewhere, is not looked at.
             return None if draft.problems else _planned(draft.name, resolved, text, results)
         except SkillOptError as error:
-            place_problems(draft, str(error).replace(f"{folder}/", ""))
+            place_problems(draft, str(error).replace(f"{folder}/", ""), file.name)
             return None
 
 
 def plan_of(name: str, results: Path) -> Planned:
     """Plan a run that has a file; raises ConfigError or DataError when it cannot start."""
     file = run_file(workflow_root(), name)
-    text = redact(file.read_text(encoding="utf-8"), secret_values(os.environ))
+    text = redact(read_text(file), secret_values(os.environ))
     return _planned(name, load_run(file, [], os.environ), text, results)
 
 
@@ -73,6 +80,9 @@ def write(draft: Draft, text: str) -> Path:
             file.write(text)
     except FileExistsError:
         raise ConfigError(f"{path}: expected no such file, found one. Choose another name.") from None
+    except OSError as error:  # a full disk: the part that was written is no configuration, and takes the name
+        path.unlink(missing_ok=True)
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
     return path
 
 
@@ -83,6 +93,8 @@ def _check_name(draft: Draft, results: Path) -> None:
             "name", "expected letters, digits, and . _ - after the first character (not `config`); up to 80"
         )
         return
+    if name.endswith((".yaml", ".yml")):
+        draft.refuse("name", "expected the name of a run, found one of a file: leave out the ending")
     taken = [Path("config", f"{name}.yaml"), workflow_root() / "config" / f"{name}.yaml", results / name]
     if any(os.path.lexists(path) for path in taken):
         draft.refuse("name", f"there is a run or a configuration named {name}; choose another name")

@@ -48,8 +48,9 @@ COMMON = (
 """What most runs set, in the order in which people think of it."""
 _BACKENDS = ("model.backend", "model.optimizer_backend", "model.target_backend")
 _PATHS = frozenset({"env.skill_init", "env.split_dir", "env.data_path", "calls.prices"})
-_BY_HAND = frozenset({"path", "home", "pass_env", "api_key_env"})
-"""Settings of backends that choose programs, or which secrets go where: not over the web."""
+_BY_HAND = ("path", "home", "pass_env", "api_key_env", "sandbox", "shell", "codex_exec_profile")
+"""Ends of backends' settings that choose programs, what they may do, or which secrets go where: not over the
+web. `env.isolation` is one too."""
 _LINE = re.compile(r"\s*([A-Za-z]\w*\.\w+)\s*[=:]\s*(.*?)\s*")
 _DOTTED = re.compile(r"\b([a-z]+\.[A-Za-z_]\w*)")
 EXTRA = "extra"
@@ -102,13 +103,15 @@ def offered(draft: Draft, catalog: Catalog) -> dict[str, Key]:
     names = [draft.texts.get(key) or "" for key in _BACKENDS]
     names[0] = names[0] or str(common_keys()["model.backend"].default)
     specs = {spec.name: spec for name in names if name and (spec := catalog.backend(name))}
-    backends = [
-        setting_key(spec, setting, None)
-        for spec in specs.values()
-        for setting in spec.settings
-        if setting.name not in _BY_HAND
-    ]
-    return {**common_keys(), **own, **{key.dotted: key for key in backends}}
+    backends = [setting_key(spec, setting, None) for spec in specs.values() for setting in spec.settings]
+    keys = {**common_keys(), **own, **{key.dotted: key for key in backends}}
+    return {dotted: key for dotted, key in keys.items() if not _is_by_hand(dotted)}
+
+
+def _is_by_hand(dotted: str) -> bool:
+    section, _, name = dotted.partition(".")
+    of_backend = section == "model" and f"_{name}".endswith(tuple(f"_{end}" for end in _BY_HAND))
+    return of_backend or dotted == "env.isolation"
 
 
 def groups(draft: Draft, catalog: Catalog) -> list[Group]:
@@ -170,7 +173,8 @@ def draft_of(run_file: Path, catalog: Catalog, secrets: list[str]) -> Draft:
     layers = file_layers(run_file, [])
     values: dict[str, Any] = {key: value for layer in layers for key, value in layer.values.items()}
     draft = Draft()
-    draft.texts = {key: shown(values[key]) for key in ("env.name", *_BACKENDS) if values.get(key)}
+    first = {key: shown(values[key]) for key in ("env.name", *_BACKENDS) if values.get(key)}
+    draft.texts = {key: text for key, text in first.items() if not _is_secret(text, secrets)}
     keys = offered(draft, catalog)
     extra = []
     for dotted, value in values.items():
@@ -183,7 +187,7 @@ def draft_of(run_file: Path, catalog: Catalog, secrets: list[str]) -> Draft:
             continue
         if dotted in keys:
             draft.texts[dotted] = text
-        elif find_key(dotted, keys, catalog) is not None:
+        elif _is_by_hand(dotted) or find_key(dotted, keys, catalog) is not None:
             extra.append(f"{dotted}={text}")
     draft.extra = "\n".join(extra)
     return draft
@@ -208,6 +212,9 @@ def find_key(dotted: str, keys: Mapping[str, Key], catalog: Catalog) -> Key | No
 def read_draft(sent: Mapping[str, str], catalog: Catalog, secrets: list[str]) -> Draft:
     """Read a form that was sent; a text that looks like a secret is refused, and dropped."""
     draft = Draft(name=sent.get("name", "").strip())
+    if _is_secret(draft.name, secrets):
+        draft.name = ""
+        draft.refuse("name", _ADVICE)
     draft.texts = {name: text.strip() for name, text in sent.items() if "." in name and text.strip()}
     keys = offered(draft, catalog)
     draft.texts = {name: text for name, text in draft.texts.items() if name in keys}
@@ -264,9 +271,11 @@ def values_of(draft: Draft, catalog: Catalog) -> dict[str, Any]:
 
 def _refused(dotted: str, value: Any, key: Key | None) -> Iterator[str]:
     dotted = RENAMED.get(dotted, dotted)
-    name = dotted.partition(".")[2]
-    if dotted.startswith("model.") and any(name.endswith(f"_{hand}") for hand in _BY_HAND):
-        yield f"{dotted} chooses a program or a secret, and can only be set in a file, by hand"
+    if _is_by_hand(dotted) or (key is not None and _is_by_hand(key.dotted)):
+        yield (
+            f"{dotted} chooses a program, what programs may do, or a secret, and can only be set in a file, "
+            "by hand"
+        )
     paths: list[Any] = []
     if dotted in _PATHS or (key is not None and key.path):
         paths = list(value) if isinstance(value, list | tuple) else [value]
@@ -278,6 +287,14 @@ def _refused(dotted: str, value: Any, key: Key | None) -> Iterator[str]:
                 f"{dotted}: expected a path below this folder without hidden parts, found {path[:60]!r}. "
                 "Other places can be named in a file, by hand"
             )
+        elif isinstance(path, str) and _is_special(path):
+            yield f"{dotted}: expected a file or a folder, found a pipe or a device at {path[:60]!r}"
+
+
+def _is_special(path: str) -> bool:
+    """Whether reading it might never end."""
+    found = Path(path)
+    return found.exists() and not (found.is_file() or found.is_dir())
 
 
 def _inside(path: str) -> bool:
@@ -300,16 +317,18 @@ def as_file(values: Mapping[str, Any]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else scalar(value)
+    text = repr(value) if isinstance(value, float) else scalar(value)
+    # In YAML some of these are line ends, others are not allowed; all stand between quotes.
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)
 
 
-def place_problems(draft: Draft, message: str) -> None:
-    """Put each problem of a message beside its field, without the name of the file that is yet to be."""
+def place_problems(draft: Draft, message: str, file: str) -> None:
+    """Put each problem of a message beside its field, without the name of the `file` that is yet to be."""
     lines = message.splitlines()
     if len(lines) > 1 and lines[0].endswith(" problems"):
         lines = lines[1:]
     for line in lines:
-        problem = line.strip().removeprefix(f"config/{draft.name}.yaml: ")
+        problem = line.strip().removeprefix(f"config/{file}: ")
         first = next((k for k in _DOTTED.findall(problem) if k.partition(".")[0] in sections()), "")
         in_extra = first and re.search(rf"^{re.escape(first)}\s*[=:]", draft.extra, re.MULTILINE)
         if in_extra or first not in {**common_keys(), **draft.texts}:

@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from flask import Flask, Response, abort, request, session
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _WILDCARDS = ("0.0.0.0", "::")
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]@/,]+))(?::\d{1,5})?")
 PAGES = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -55,6 +57,8 @@ class Access:
     def serves(self, host: str) -> bool:
         """Whether a request may name this host: another site's name may point here (DNS rebinding)."""
         name = _name(host)
+        if not name:
+            return False
         if name == self.host.lower() or (is_local(self.host) and name in _LOCAL):
             return True
         if self.host not in _WILDCARDS:
@@ -79,10 +83,9 @@ class Access:
 
 
 def _name(host: str) -> str:
-    """Return the host without its port, in lower case; `[::1]:80` is `::1`."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
+    """Return the host without its port, in lower case; `[::1]:80` is `::1`; "" for what is no host."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _is_address(name: str) -> bool:
@@ -107,6 +110,8 @@ def protect(app: Flask, access: Access) -> None:
     def check() -> Response | None:
         if not access.serves(request.headers.get("Host", "")):
             abort(403, "This address is not one of the dashboard's. Open it by the address that it printed.")
+        if _is_part_of_another_site():
+            abort(403, "Another site asked for this. Open it by a link, or by the address that was printed.")
         if access.by_password and not _logged_in(access):
             return Response(
                 "A user name and a password are needed.\n",
@@ -123,6 +128,17 @@ def protect(app: Flask, access: Access) -> None:
         response.headers.setdefault("Content-Security-Policy", PAGES)
         response.headers.update(_HEADERS)
         return response
+
+
+def _is_part_of_another_site() -> bool:
+    """Whether a browser says that a page of another site loads this as a part of it, not as a page.
+
+    The other site could not read it, but have plans made and folders read as often as it likes, and time it.
+    """
+    if request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
+        return False
+    page = request.headers.get("Sec-Fetch-Mode") == "navigate"
+    return not (page and request.headers.get("Sec-Fetch-Dest", "document") == "document")
 
 
 def _logged_in(access: Access) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.errors import ConfigError, CorruptFile
-from skillopt.files import read_json, write_json
+from skillopt.files import WriteError, read_json, write_json
 from skillopt.process import began
 from skillopt.redact import redact
 
@@ -24,7 +24,7 @@ LOG = "logs/dashboard.log"
 _RECORD = "logs/dashboard.json"
 _LOCK = ".dashboard.lock"
 _TAIL = 8000
-"""Bytes of the log that are looked at."""
+"""Characters of the log that are shown at most."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,8 @@ class Launcher:
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("ab") as output:
                 child = subprocess.Popen(
-                    [sys.executable, "-m", "skillopt", "train", run],
+                    # By its file: of `x.yaml`, as the name of a run, `train` would make `x`.
+                    [sys.executable, "-m", "skillopt", "train", f"config/{run}.yaml"],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -84,40 +85,56 @@ class Launcher:
             self._children[run] = child
             created = began(child.pid) or 0.0
             record = Started(pid=child.pid, created=created, host=socket.gethostname())
-            write_json(self._results / run / _RECORD, record)
+            try:
+                write_json(self._results / run / _RECORD, record)
+            except WriteError:  # nobody could stop it from here
+                child.terminate()
+                raise
 
     def stop(self, run: str) -> None:
         """Interrupt a run as Ctrl-C would; raises ConfigError when no dashboard here started it."""
         with self._alone():
             pid = self.process(run)
-            if pid is None or os.getpgid(pid) != pid:
+            if pid is None or not _interrupt(pid):
                 raise ConfigError(
                     f"{run}: expected a run that a dashboard on this machine started and that is at work, "
                     "found none. A run of a terminal is stopped there, with Ctrl-C."
                 )
-            os.killpg(pid, signal.SIGINT)
 
     def _started(self, run: str) -> Started | None:
         try:
-            return read_json(self._results / run / _RECORD, Started)
-        except (FileNotFoundError, NotADirectoryError, CorruptFile):
+            path = self._results / run / _RECORD
+            return read_json(path, Started) if path.is_file() else None  # a pipe would keep us waiting
+        except (FileNotFoundError, CorruptFile):
             return None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other threads and other dashboards of this folder from starting and stopping meanwhile."""
         self._results.mkdir(exist_ok=True)
-        with self._mutex, (self._results / _LOCK).open("w") as lock:
+        with self._mutex, (self._results / _LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _interrupt(pid: int) -> bool:
+    """Interrupt the process group that a process leads; False when it leads none, or has just ended."""
+    try:
+        if os.getpgid(pid) != pid:
+            return False
+        os.killpg(pid, signal.SIGINT)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def log_tail(log: Path, lines: int, secrets: list[str]) -> str:
     """Return the end of what a started run printed, without credentials."""
     with log.open("rb") as file:
-        file.seek(max(log.stat().st_size - _TAIL, 0))
+        # Twice as much as is shown: of a credential that the cut goes through, no part is recognised.
+        file.seek(max(log.stat().st_size - 2 * _TAIL, 0))
         text = file.read().decode("utf-8", "replace")
-    return "\n".join(redact(text, secrets).splitlines()[-lines:])
+    return "\n".join(redact(text, secrets)[-_TAIL:].splitlines()[-lines:])
 
 
 def secret_values(env: Mapping[str, str]) -> list[str]:

@@ -1,14 +1,17 @@
 """The runs of a folder: those that have results, and those that are only configured."""
 
+import os
 import re
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from skillopt.dashboard.launch import Launcher
+from skillopt.dashboard.launch import Launcher, secret_values
 from skillopt.errors import ConfigError, SkillOptError
+from skillopt.redact import redact
 from skillopt.report.chart import Chart
 from skillopt.report.figures import learning, usage
 from skillopt.report.record import RunRecord
@@ -73,24 +76,39 @@ class Runs:
         if not NAME.fullmatch(name) or name == DEFAULTS:
             raise ConfigError("expected the name of a run: letters, digits, and . _ - after the first")
         folder = self.results / name
-        if not folder.resolve().is_relative_to(self.results.resolve()):
+        if not self._is_below(folder):
             raise ConfigError(f"{name}: expected a folder below {self.results}, found a link out of it")
+        return folder
+
+    def _is_below(self, path: Path) -> bool:
+        """Whether a path leads to a place below the results (resolve() raises for a circle of links)."""
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.results))
+
+    def checked(self, name: str) -> Path:
+        """Return a run's folder; raises ConfigError unless all in it are files and folders of the results.
+
+        A pipe or a device would keep whoever reads it waiting, and a link may lead anywhere.
+        """
+        folder = self.folder(name)
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise ConfigError(f"{folder}: expected a folder, found none. Remove it")
+        for path in _inside(folder):
+            if path.is_symlink() and not self._is_below(Path(path)):
+                raise ConfigError(f"{path.path}: expected files below {self.results}, found a link out of it")
+            if not _is_data(path):
+                raise ConfigError(f"{path.path}: expected a file or a folder, found neither. Remove it")
         return folder
 
     def file(self, name: str, path: str) -> Path:
         """Return a file of a run that is there; raises FileNotFoundError for all others."""
         found = self.folder(name) / path
-        if not found.is_file() or not found.resolve().is_relative_to(self.results.resolve()):
+        if not found.is_file() or not self._is_below(found):
             raise FileNotFoundError(path)
         return found
 
     def record(self, name: str) -> RunRecord:
-        """Return a whole run to read; raises ConfigError when a link in it leads out of the results."""
-        folder = self.folder(name)
-        for path in folder.rglob("*"):
-            if path.is_symlink() and not path.resolve().is_relative_to(self.results.resolve()):
-                raise ConfigError(f"{path}: expected files below {self.results}, found a link out of it")
-        return RunRecord(folder)
+        """Return a whole run to read; raises ConfigError as `checked` does."""
+        return RunRecord(self.checked(name))
 
     def watched(self, name: str) -> Watched:
         """Return a run to look at."""
@@ -117,6 +135,7 @@ class Runs:
     def listed(self, name: str) -> Listed:
         """Look at one run; what cannot be read is a state of its own."""
         try:
+            self.checked(name)
             launched = self._launcher.process(name) is not None
             if not self.has_results(name):
                 return Listed(name=name, state="starting" if launched else "ready")
@@ -125,7 +144,8 @@ class Runs:
                 (p.stat().st_mtime for p in self.folder(name).glob("*.json") if p.is_file()), default=0.0
             )
         except (SkillOptError, OSError) as error:
-            return Listed(name=name, state="unreadable", note=str(error))
+            note = redact(str(error), secret_values(os.environ))
+            return Listed(name=name, state="unreadable", note=note)
         state = "starting" if launched and view.condition != "running" else view.condition
         return Listed(name=name, state=state, note=view.note, view=view, changed=changed)
 
@@ -135,4 +155,29 @@ class Runs:
 
     def busy(self) -> Iterator[str]:
         """Yield the runs that are at work."""
-        return (run.name for run in map(self.listed, self.names()) if run.state in ("running", "starting"))
+        for run in map(self.listed, self.names()):
+            if run.state in ("running", "starting") or self._launcher.process(run.name) is not None:
+                yield run.name
+
+
+def _inside(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield all that is in a folder and below, but not what is behind a link."""
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        yield entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _inside(Path(entry))
+
+
+def _is_data(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file or a folder, or has been removed meanwhile: a run that is at work does that."""
+    try:
+        mode = entry.stat().st_mode
+    except FileNotFoundError:
+        return not os.path.lexists(entry)
+    except OSError:  # a circle of links
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)

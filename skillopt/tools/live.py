@@ -13,7 +13,7 @@ from skillopt.config.resolved import Resolved
 from skillopt.errors import ExitCode
 from skillopt.files import read_json
 from skillopt.models.caps import Caps
-from skillopt.models.ledger import LedgerReader, Totals, per_phase
+from skillopt.models.ledger import Accounts, LedgerReader, Totals, per_phase
 from skillopt.models.prices import Prices
 from skillopt.phases.gate import in_words
 from skillopt.phases.spending import caps_of, prices_of
@@ -102,10 +102,17 @@ class Viewer:
             decisions=tuple(in_words(gate) for gate in gates),
             initial=read_json(self._folder / standing.gates[0], Gate) if gates else None,
             last=gates[-1] if gates else None,
-            totals=tuple(per_phase(self._ledger.accounts(_prices(resolved)))),
+            totals=tuple(per_phase(self._accounts(resolved))),
             caps=caps_of(resolved),
             gates=standing.gates,
         )
+
+    def _accounts(self, resolved: Resolved) -> Accounts:
+        """Add up the calls; those of a run that was copied from elsewhere are in calls.json alone."""
+        kept = self._folder / "calls.json"
+        if kept.exists() and not (self._folder.parent / ".calls/ledger" / self._folder.name).is_dir():
+            return read_json(kept, Accounts)
+        return self._ledger.accounts(_prices(resolved))
 
 
 def condition_of(

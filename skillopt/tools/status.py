@@ -8,7 +8,7 @@ import msgspec
 
 from skillopt.checked import checked_config, checked_plan, checked_summary
 from skillopt.config.resolved import Resolved
-from skillopt.errors import ConfigError, ExitCode
+from skillopt.errors import ConfigError, CorruptFile, ExitCode
 from skillopt.files import read_json
 from skillopt.naming import run_folder
 from skillopt.phases.summary import Summary, rests_on, table
@@ -131,8 +131,17 @@ def failed_phases(run: Path) -> tuple[FailedPhase, ...]:
     summary = run / "summary.json"
     since = summary.stat().st_mtime_ns if summary.exists() else 0
     notes = (path for path in sorted(run.glob("logs/**/*.failure.json")) if path.stat().st_mtime_ns > since)
-    found = [read_json(path, FailedPhase) for path in notes]
+    found = [_failure(path) for path in notes]
     return tuple(sorted(found, key=lambda failure: failure.code == ExitCode.INTERRUPTED))
+
+
+def _failure(path: Path) -> FailedPhase:
+    failure = read_json(path, FailedPhase)
+    if failure.exit_code not in set(map(int, ExitCode)):
+        raise CorruptFile(
+            f"{path}: expected an exit code of docs/exit-codes.md, found {failure.exit_code}. Delete the file"
+        )
+    return failure
 
 
 def _next_phase(run: Path, standing: Standing) -> str:

@@ -1,5 +1,6 @@
 """The dashboard as a person uses it, in headless Chromium: configure, correct, plan, start, watch, stop."""
 
+import json
 import os
 import shutil
 
@@ -55,8 +56,8 @@ class Browser:
         assert field.get_attribute("aria-invalid") == "true"
         return self.driver.find_element(By.ID, field.get_attribute("aria-describedby")).text
 
-    def until_shown(self, selector, text=""):
-        until(lambda: text in self._text_of(selector))
+    def until_shown(self, selector, text="", seconds=60.0):
+        until(lambda: text in self._text_of(selector), seconds)
 
     def _text_of(self, selector):
         """In one step: the page replaces its elements meanwhile."""
@@ -113,6 +114,7 @@ def test_from_a_form_to_a_run_that_is_stopped_and_goes_on(browser, endpoint, pro
     assert is_running(pid)
     dashboard = Dashboard(project.folder)
     browser.driver.get(dashboard.link)
+    assert all("ERR_CONNECTION_REFUSED" in line for line in browser.errors())  # of the page that was left
     browser.driver.get(f"{dashboard.address}/runs/second")
     stop(browser, pid)
     paid = len(endpoint.answered)
@@ -130,8 +132,11 @@ def correct_a_form(browser):
     browser.fill("optimizer.learning_rate", "four")
     browser.fill("extra", "train.sed=7")
     browser.one("button.main[value=check]").click()
+    browser.until_shown("#wrong-title", "Nothing was written")
     wrong = 'expected a whole number (1 or more), found "four"'
     assert wrong in browser.problem_of("optimizer.learning_rate")
+    assert browser.driver.title.startswith("Wrong: New run")
+    assert browser.driver.switch_to.active_element.get_attribute("id") == "wrong"
     assert "did you mean train.seed?" in browser.problem_of("extra")
     assert not browser.all("#plan-title")
     browser.fill("optimizer.learning_rate", "3")
@@ -140,6 +145,7 @@ def correct_a_form(browser):
 
 
 def write_and_start(browser, endpoint, project):
+    browser.until_shown("#plan-title", "Plan")
     planned = browser.one("[aria-labelledby=plan-title]").text
     assert "second in all: 1 epoch, 1 step" in planned
     assert "TARGET_OPENAI_COMPATIBLE_API_KEY is set" in planned
@@ -147,9 +153,11 @@ def write_and_start(browser, endpoint, project):
     file = project.folder / "config/second.yaml"
     assert not file.exists()
     browser.one("button[value=write]").click()
+    browser.until_shown("#act-start", "Start")
     assert "learning_rate: 3" in file.read_text()
     assert not (project.folder / "results").exists()
     browser.one("#act-start").click()
+    browser.until_shown("#confirm", "Start")
     assert "This starts skillopt train second" in browser.one("main").text
     assert endpoint.calls == []
     browser.one("#confirm").click()
@@ -169,11 +177,11 @@ def see_it_run_without_a_reload(browser, hold):
 def refuse_other_starts(dashboard, project):
     """One run of a folder at a time, whichever dashboard asks. Returns the run's process."""
     dashboard.sign_in()
-    again = dashboard.post("/runs/second/start")
+    again = dashboard.post("/runs/second/start", {"seen": dashboard.seen("second")})
     assert (again.code, "second is at work" in again.text) == (409, True)
     other = Dashboard(project.folder)
     other.sign_in()
-    assert other.post("/runs/loop/start").code == 409
+    assert other.post("/runs/loop/start", {"seen": other.seen("loop")}).code == 409
     other.close()
     pid = read_json(project.folder / "results/second/logs/dashboard.json", dict)["pid"]
     assert os.getpgid(pid) == pid
@@ -194,7 +202,7 @@ def stop(browser, pid):
 def go_on_to_the_report(browser):
     browser.one("#act-start").click()
     browser.one("#confirm").click()
-    browser.until_shown("#live .badge", "finished")
+    browser.until_shown("#live .badge", "finished", 240)  # a whole run
     browser.until_shown("#live", "best skill, test")
     assert len(browser.all("#live svg.chart")) == 2
     browser.one("#act-report").click()
@@ -204,12 +212,16 @@ def go_on_to_the_report(browser):
 def test_pages_fit_into_the_window(browser, project):
     """Tables and charts scroll by themselves; the page does not."""
     MadeUp(project.folder / "results/made").whole().called(3)
+    MadeUp(project.folder / "results" / ("long" * 20)).whole()
+    failed = project.folder / "results/made/logs/a.failure.json"
+    failed.parent.mkdir(exist_ok=True)
+    failed.write_text(json.dumps({"command": "rollout", "exit_code": 1, "message": "m" * 400}))
     dashboard = Dashboard(project.folder)
     browser.driver.get(dashboard.link)
     for width in (400, 1280):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for page in ("", "runs/made", "runs/loop/start", "new?like=loop", "nothing"):
+        for page in ("", "runs/made", f"runs/{'long' * 20}", "runs/loop/start", "new?like=loop", "nothing"):
             browser.driver.get(f"{dashboard.address}/{page}")
             wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, page

@@ -1,6 +1,8 @@
 """The form of a new run: fields from settings, problems beside them, a file that loads."""
 
 import os
+import resource
+import signal
 
 import pytest
 
@@ -70,7 +72,8 @@ def test_a_good_form_is_a_file_with_what_was_set(folder):
 
 
 @pytest.mark.parametrize(
-    "text", ["1e5", "0042", "2:1:7", "yes", "null", "a: b # c", "{{ x }}", "'\"\\", "é\t"]
+    "text",
+    ["1e5", "0042", "2:1:7", "yes", "null", "a: b # c", "{{ x }}", "'\"\\", "é\t", "a\x85b\u2028c\x7fd\n e"],
 )
 def test_texts_stay_what_they_are(folder, text):
     address = "http://127.0.0.1:9/v1"
@@ -229,3 +232,72 @@ def test_a_form_like_a_run_holds_what_that_run_sets(folder):
     assert draft.extra == "model.optimizer_simulator_seed=5"
     assert "canary" not in repr(draft)
     assert draft.name == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "sent"),
+    [
+        ("extra", {"model__target_backend": "codex_exec", "model__codex_exec_sandbox": "danger-full-access"}),
+        ("extra", {"extra": "model.target_codex_exec_sandbox=danger-full-access"}),
+        ("extra", {"extra": "model.sandbox=danger-full-access"}),
+        ("extra", {"extra": "model.codex_profile=mine"}),
+        ("extra", {"extra": "model.cursor_exec_shell=true"}),
+        ("extra", {"env__name": "spreadsheetbench", "env__isolation": "limits"}),
+        ("extra", {"env__name": "spreadsheetbench", "extra": "env.isolation=limits"}),
+    ],
+)
+def test_what_programs_may_do_is_not_set_over_the_web(folder, place, sent):
+    draft, planned = check(folder, **sent)
+    assert planned is None or "danger" not in planned.text
+    shown = {field.key for group in form.groups(draft, installed()) for field in group.fields}
+    assert not [key for key in shown if key.endswith(("sandbox", "isolation", "shell", "codex_exec_profile"))]
+    if "extra" in sent:
+        assert "by hand" in draft.problems[place][0]
+
+
+def test_a_form_like_a_run_says_what_only_a_file_may(folder):
+    (folder / "config").mkdir()
+    old = folder / "config/old.yaml"
+    old.write_text(
+        "env: {name: spreadsheetbench, isolation: limits}\nmodel: {codex_exec_sandbox: read-only}\n"
+    )
+    assert form.draft_of(old, installed(), []).extra == (
+        "env.isolation=limits\nmodel.codex_exec_sandbox=read-only"
+    )
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "mine.yml"])
+def test_a_name_of_a_file_is_no_name_of_a_run(folder, name):
+    """`skillopt train mine.yaml` is the run `mine`."""
+    draft, planned = check(folder, name=name)
+    assert planned is None
+    assert "leave out the ending" in draft.problems["name"][0]
+
+
+def test_a_name_that_is_a_secret_is_not_shown_again(folder):
+    draft, planned = check(folder, name="sk-abcdefgh0123456789abc")
+    assert planned is None
+    assert "looks like a secret" in draft.problems["name"][0]
+    assert "sk-abc" not in repr(draft)
+
+
+def test_a_pipe_is_not_waited_for(folder):
+    os.mkfifo(folder / "prices.yaml")
+    draft, planned = check(folder, calls__prices="prices.yaml")
+    assert planned is None
+    assert "found a pipe or a device" in draft.problems["calls.prices"][0]
+
+
+def test_a_disk_without_room_leaves_no_part_of_a_file(folder):
+    draft, planned = check(folder)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(ConfigError, match=r"config/mine.yaml: cannot be written"):
+            drafting.write(draft, planned.text)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert list((folder / "config").iterdir()) == []
+    drafting.write(draft, planned.text)

@@ -71,7 +71,7 @@ def test_the_list_shows_each_run_with_its_state(server):
     text = server.get("/").text
     rows = re.findall(r'<a href="/runs/([\w.-]+)">.*?badge [a-z]*">(\w+)<', text, re.DOTALL)
     assert dict(rows) == {
-        "fine": "finished", "evil": "finished", "inner": "finished", "mine": "ready", "wrong": "ready",
+        "fine": "finished", "evil": "finished", "inner": "unreadable", "mine": "ready", "wrong": "ready",
         "linked": "unreadable", "made": "ready",
     }  # fmt: skip
     assert "0.000 → 0.250" in text
@@ -264,7 +264,7 @@ def test_of_four_starts_one_is_done_and_its_environment_lacks_the_password(tmp_p
         right = {"Authorization": basic("ann", "canary-password")}
         token = re.search(r'form_token" value="([^"]+)"', dashboard.get("/new", **right).text)[1]
         with ThreadPoolExecutor() as pool:
-            asked = (token, *right.values())
+            asked = (token, dashboard.seen("loop", **right), *right.values())
             starts = [pool.submit(start_once, dashboard, *asked) for _ in range(4)]
         assert sorted(future.result().code for future in starts) == [303, 409, 409, 409]
         hold.wait()
@@ -279,8 +279,9 @@ def test_of_four_starts_one_is_done_and_its_environment_lacks_the_password(tmp_p
         assert leaks(project, "canary-password", CANARY) == []
 
 
-def start_once(dashboard, token, authorization):
-    return dashboard.ask("POST", "/runs/loop/start", {"form_token": token}, Authorization=authorization)
+def start_once(dashboard, token, seen, authorization):
+    form = {"form_token": token, "seen": seen}
+    return dashboard.ask("POST", "/runs/loop/start", form, Authorization=authorization)
 
 
 def test_a_folder_without_runs(tmp_path):

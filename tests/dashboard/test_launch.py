@@ -1,16 +1,20 @@
 """Whose process a run is: only one that a dashboard of this machine started, that still lives, is stopped."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 
 import psutil
 import pytest
+from loop import until
 
-from skillopt.dashboard.launch import Launcher, Started
+from skillopt.dashboard.launch import Launcher, Started, log_tail
 from skillopt.errors import ConfigError
-from skillopt.files import write_json
+from skillopt.files import WriteError, write_json
+
+SECRET = "value-of-a-variable-tail-4711"
 
 
 @pytest.fixture
@@ -72,3 +76,31 @@ def test_nothing_starts_while_a_run_is_at_work(tmp_path):
     with pytest.raises(ConfigError, match="other is at work, and one workflow at a time"):
         Launcher(tmp_path / "results").start("mine", iter(["other"]))
     assert not (tmp_path / "results/mine").exists()
+
+
+def test_a_run_that_could_not_be_stopped_is_not_started(tmp_path):
+    """Its record cannot be written: there is a folder of that name."""
+    (tmp_path / "results/mine/logs/dashboard.json").mkdir(parents=True)
+    found = Launcher(tmp_path / "results")
+    with pytest.raises(WriteError):
+        found.start("mine", iter([]))
+    until(lambda: found.code("mine") is not None)
+    assert found.code("mine") == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("before", [0, 7990, 12000])
+def test_no_part_of_a_secret_is_shown_where_a_log_is_cut(tmp_path, before):
+    log = tmp_path / "dashboard.log"
+    log.write_text(f"{'x' * before} {SECRET} {'y' * 7990}")
+    shown = log_tail(log, 20, [SECRET])
+    assert SECRET[-9:] not in shown
+    assert len(shown) <= 8000
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_emptied(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "results/.dashboard.lock").symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(ConfigError):
+        Launcher(tmp_path / "results").stop("mine")
+    assert (tmp_path / "mine.txt").read_text() == "mine"

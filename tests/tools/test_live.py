@@ -13,7 +13,7 @@ from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError
 from skillopt.files import read_json, write_json
 from skillopt.models.base import CallError, Reply
-from skillopt.models.ledger import Ledger
+from skillopt.models.ledger import Ledger, read_ledger
 from skillopt.phases.plan import plan_run
 from skillopt.progress import Board, Part, Running, in_words
 from skillopt.records import Usage
@@ -154,6 +154,17 @@ def test_spending_and_errors_by_kind(run):
     assert ["target", "3", "1", "3,000", "15", "unknown"] in seen
     assert ["2", "timeout,", "1", "http_429"] in seen
     assert ["budget:", "3", "of", "9", "calls"] in seen
+
+
+def test_spending_of_a_run_that_was_copied_from_elsewhere(run):
+    """Its call store stayed there; calls.json is what it says of it."""
+    elsewhere = Ledger(run.parent / "elsewhere", run="run", phase="rollout", label="0001")
+    elsewhere.replied(
+        "made", "1", role_at("x"), Reply(text="", usage=Usage(calls=1, prompt=1000, completion=5))
+    )
+    write_json(run / "calls.json", read_ledger(run.parent / "elsewhere", "run"))
+    seen = [line.split() for line in shown(run).splitlines()]
+    assert ["target", "1", "0", "1,000", "5", "unknown"] in seen
 
 
 def test_texts_of_others_are_no_commands(run):
