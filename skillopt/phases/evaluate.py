@@ -12,6 +12,7 @@ from skillopt.decisions.scoring import interval, results_of, score
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.phases.recorded import read_best, read_initial
 from skillopt.phases.rollout import Bench, do_items, open_bench
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score
@@ -96,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
-    skill = read_text(args.skill) if args.update else read_skill(args.skill)
+    skill = read_text(args.skill) if args.update else _evaluated(args, job)
     if not has_candidate(args.update, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
@@ -118,6 +119,14 @@ def main(args: argparse.Namespace) -> None:
             task_types=by_task_type(rows),
         )
         write_json(args.scores, scores)
+
+
+def _evaluated(args: argparse.Namespace, job: Job) -> str:
+    """Return the text of the skill; the run's own ones as they are recorded."""
+    name = args.label.rpartition("/")[2]
+    if name == "initial":
+        return read_initial(args.skill, job.resolved)
+    return read_best(args.skill) if name == "best" else read_skill(args.skill)
 
 
 def read_skill(path: Path | None) -> str:
