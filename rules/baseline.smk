@@ -46,5 +46,5 @@ rule gate_initial:
         settings=deciding("gate"),
     shell:
         "skillopt gate --config results/{wildcards.run}/config.json"
-        " --skill {input.skill:q} --rows {input.rows:q}"
+        " --plan results/{wildcards.run}/plan.json --skill {input.skill:q} --rows {input.rows:q}"
         " --out {output:q} --log {log:q}"

@@ -5,6 +5,7 @@ import importlib
 import logging
 import os
 import select
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -132,7 +133,7 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             raise
         missing = isinstance(error, FileNotFoundError) and error.filename
-        message = f"{name}: expected a file at {error.filename}, found none" if missing else str(error)
+        message = _not_there(name, error.filename) if missing else str(error)
         log.debug("where it happened", exc_info=True)
         log.error("%s", message)
         return failure.leave(ExitCode.UNEXPECTED, message)
@@ -141,6 +142,14 @@ def _run(name: str, command: Callable[[argparse.Namespace], int | None], args: a
         return failure.leave(ExitCode.UNEXPECTED, f"{type(error).__name__}: {error}")
     finally:
         args.board.end()
+
+
+def _not_there(phase: str, file: str) -> str:
+    message = f"{phase}: expected a file at {file}, found none"
+    parts = Path(file).parts
+    if len(parts) < 3 or parts[0] != "results":
+        return message
+    return f"{message}. If it was deleted: skillopt train {parts[1]} -- --forcerun {shlex.quote(file)}"
 
 
 def _nobody_reads() -> bool:

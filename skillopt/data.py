@@ -18,7 +18,7 @@ from skillopt.config.settings import Env, Evaluation
 from skillopt.envs.base import Environment, WithFiles
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
-from skillopt.files import canonical
+from skillopt.files import canonical, read_given
 from skillopt.records import Item
 
 SplitName = Literal["train", "val", "test"]
@@ -108,7 +108,7 @@ def with_file_digests(splits: Splits, environment: WithFiles, settings: Any) -> 
     def digest(path: Path) -> str:
         if path not in known:
             try:
-                known[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+                known[path] = hashlib.sha256(read_given(path)).hexdigest()
             except OSError as error:
                 raise DataError(
                     f"{path}: expected a file that an item uses, found: {error.strerror}"

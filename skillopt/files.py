@@ -1,6 +1,9 @@
 """Reading and writing the files of a run: UTF-8, atomic, deterministic bytes."""
 
 import contextlib
+import errno
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +24,16 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     The temporary file lies in the target's folder and is removed when writing fails
     (a full disk leaves the old file as it was). Its name is always the same, since each file has one
-    writer: what a killed process left is overwritten. Raises WriteError.
+    writer: what a killed process left is overwritten. It is on the disk before it gets its name, so
+    that a power cut leaves no empty file that looks finished. Raises WriteError.
     """
     partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
         raise WriteError(
@@ -63,13 +70,22 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
     write_bytes(path, b"".join(msgspec.json.encode(row, order="deterministic") + b"\n" for row in rows))
 
 
+def read_given(path: Path) -> bytes:
+    """Read a file that somebody named; raises OSError for a pipe or a device, which may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+        raise OSError(errno.EINVAL, f"{kind}, no file")
+    return path.read_bytes()
+
+
 def read_text(path: Path) -> str:
     """Read UTF-8 text without changing its line ends.
 
     Raises CorruptFile when the bytes are not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_given(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorruptFile(f"{path}: expected UTF-8 text, found byte {error.start} that is not") from error
 

@@ -174,6 +174,8 @@ class Project:
             found.setdefault(section, {})[key] = value
             if value is None:
                 del found[section][key]
+        if found["train"].get("num_epochs") == 1:  # one epoch is compared with none
+            found["optimizer"].pop("slow_update_samples", None)
         path = self.folder / "config" / "loop.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(found))  # JSON is YAML

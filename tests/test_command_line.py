@@ -41,6 +41,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
     assert f"history: expected a file at {missing}, found none" in capsys.readouterr().err
 
 
+def test_a_deleted_file_of_a_run_is_named_with_how_to_make_it_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    missing = "results/run/plan.json"
+    command = ["summary", "--config", "results/run/config.json", "--last", missing, "--gate", missing]
+    assert main([*command, "--out", "o", "--calls", "c"]) == 1
+    said = f"found none. If it was deleted: skillopt train run -- --forcerun {missing}"
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", [*PHASES, *TOOLS])
 def test_help_says_which_files_are_read_and_written(name):
     package = "phases" if name in PHASES else "tools"

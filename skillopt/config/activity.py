@@ -37,8 +37,12 @@ def falls(values: Values) -> bool:
 
 
 def compares(values: Values) -> bool:
-    """Whether the ends of epochs are compared."""
-    return bool(values["optimizer.use_slow_update"] or values["optimizer.use_meta_skill"])
+    """Whether the end of an epoch is compared: for guidance from epoch 2 on, for a memory with 3 epochs."""
+    epochs = values["train.num_epochs"]
+    return bool(
+        (values["optimizer.use_slow_update"] and epochs > 1)
+        or (values["optimizer.use_meta_skill"] and epochs > 2)
+    )
 
 
 class Inert(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,9 +105,10 @@ INERT: tuple[Inert, ...] = (
     ),
     Inert(
         keys=("optimizer.slow_update_samples", "optimizer.longitudinal_pair_policy"),
-        switches=("optimizer.use_slow_update", "optimizer.use_meta_skill"),
+        switches=("optimizer.use_slow_update", "optimizer.use_meta_skill", "train.num_epochs"),
         acts=compares,
-        needs="optimizer.use_slow_update or optimizer.use_meta_skill: true",
+        needs="a comparison of epochs: optimizer.use_slow_update: true and 2 epochs, or "
+        "optimizer.use_meta_skill: true and 3",
     ),
     Inert(
         keys=("optimizer.slow_update_gate_with_selection",),
@@ -116,6 +121,12 @@ INERT: tuple[Inert, ...] = (
         switches=("optimizer.use_skill_aware_reflection",),
         acts=lambda values: values["optimizer.use_skill_aware_reflection"],
         needs="optimizer.use_skill_aware_reflection: true",
+    ),
+    Inert(
+        keys=("optimizer.skill_aware_appendix_source",),
+        switches=("gradient.failure_only",),
+        acts=lambda values: not values["gradient.failure_only"],
+        needs="gradient.failure_only: false, since only analysts of failures are asked otherwise",
     ),
     Inert(
         keys=("model.rewrite_reasoning_effort",),

@@ -6,8 +6,10 @@ from typing import Any
 
 from skillopt.config.activity import EARLY, INERT, UPDATE_MODE, falls, rewrites
 from skillopt.config.history import History, canonical_backend
+from skillopt.config.keys import ROLES
 from skillopt.config.layers import nearest
 from skillopt.config.skillnames import problems_of
+from skillopt.config.values import found
 
 DEFAULT = "built-in default"
 
@@ -43,11 +45,13 @@ def combination_problems(history: History) -> list[str]:
     view = View(history)
     return [
         *_inert(view),
+        *_inert_of_benchmark(view, history),
         *_benchmark(view, history),
         *_splits(view),
         *_budget(view),
         *_updates(view),
         *_label(view),
+        *_shared_effort(view),
         *_skills(view),
         *_early(view),
         *_times(view),
@@ -63,6 +67,16 @@ def _inert(view: View) -> Iterator[str]:
         for key in inert.keys:
             if view.is_set(key) and view.rank(key) >= switched:
                 yield f"{view.origin(key)}: {key} has no effect: it needs {inert.needs}"
+
+
+def _inert_of_benchmark(view: View, history: History) -> Iterator[str]:
+    """Yield settings of the benchmark without effect, by the same rule."""
+    for key in history.benchmark_keys.values():
+        if key.beside is None or not view.is_set(key.dotted):
+            continue
+        switch, needed = f"{key.section}.{key.beside[0]}", key.beside[1]
+        if view[switch] != needed and view.rank(key.dotted) >= view.rank(switch):
+            yield f"{view.origin(key.dotted)}: {key.dotted} has no effect: it needs {switch}: {needed}"
 
 
 def _benchmark(view: View, history: History) -> Iterator[str]:
@@ -85,10 +99,10 @@ def _splits(view: View) -> Iterator[str]:
             "found nothing"
         )
     ratio = view["env.split_ratio"]
-    if not re.fullmatch(r"[1-9][0-9]*(:[1-9][0-9]*){2}", ratio):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){2}", ratio):
         yield (
             f"{view.origin('env.split_ratio')}: env.split_ratio: expected three whole numbers above 0 "
-            f"such as 2:1:7, found {ratio!r}"
+            f"such as 2:1:7 (9 digits each at most), found {found(ratio)}"
         )
 
 
@@ -128,6 +142,16 @@ def _label(view: View) -> Iterator[str]:
                 f"{view.origin(label)}: {label} has no effect: {own[0]} and {own[1]} are set beside it; "
                 "remove it or them"
             )
+
+
+def _shared_effort(view: View) -> Iterator[str]:
+    """Yield a reasoning effort of both roles that stands beside those of each role."""
+    shared, own = "model.reasoning_effort", [f"model.{role}_reasoning_effort" for role in ROLES]
+    if view[shared] and all(view[key] and view.rank(key) == view.rank(shared) for key in own):
+        yield (
+            f"{view.origin(shared)}: {shared} has no effect: {own[0]} and {own[1]} are set beside it; "
+            "remove it or them"
+        )
 
 
 def _skills(view: View) -> Iterator[str]:

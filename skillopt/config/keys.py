@@ -18,7 +18,8 @@ _PLAIN: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool}
 class Key(msgspec.Struct, frozen=True, kw_only=True):
     """One key: `section.name`.
 
-    `decides`: it can change an output; `path`: it holds paths; `form`: what its text has to be.
+    `decides`: it can change an output; `path`: it holds paths; `form`: what its text has to be;
+    `beside`: the key of the same section, and its value, beside which alone it has an effect.
     """
 
     section: str
@@ -29,6 +30,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     decides: bool = True
     path: bool = False
     form: Literal["text", "address", "variable"] = "text"
+    beside: tuple[str, str] | None = None
 
     @property
     def dotted(self) -> str:
@@ -169,4 +171,5 @@ def _struct_keys(section: str, kind: type[msgspec.Struct]) -> Iterator[Key]:
             description=(metadata.extra_json_schema or {}).get("description", ""),
             decides=(metadata.extra or {}).get("decides", True),
             path=(metadata.extra or {}).get("path", False),
+            beside=(metadata.extra or {}).get("beside"),
         )

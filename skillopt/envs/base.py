@@ -45,7 +45,8 @@ class EnvSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Fields are written `name: Annotated[int, msgspec.Meta(description="...", ge=1)] = 1`.
     A field that decides no row (a cache, a width) says `extra={"decides": False}` in its Meta; one that
-    holds a path or a list of them says `extra={"path": True}`.
+    holds a path or a list of them says `extra={"path": True}`; one that has an effect only beside a value of
+    another field says `extra={"beside": ("match", "numeric")}`, and is refused beside others.
     """
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from skillopt.errors import DataError
+from skillopt.files import read_given
 
 _SHOWN_KEY = 80
 """Characters of a key in a message."""
@@ -80,7 +81,7 @@ def _data_file(folder: Path) -> Path:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return read_given(file).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise DataError(f"{file}: expected a data file, found nothing there.") from error
     except OSError as error:
@@ -184,6 +185,7 @@ def _table(file: Path, text: str) -> list[tuple[str, Any]]:
     import csv
     import io
 
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # all of it is in memory already
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
     entries = []
     try:

@@ -9,10 +9,15 @@ from skillopt.models import backends
 from skillopt.models.base import BackendSpec
 
 
-def backend_names() -> list[str]:
+@cache
+def backend_names() -> tuple[str, ...]:
     """Return the names of all backends, sorted; imports none of them."""
-    return sorted(
-        module.name for module in pkgutil.iter_modules(backends.__path__) if not module.name.startswith("_")
+    return tuple(
+        sorted(
+            module.name
+            for module in pkgutil.iter_modules(backends.__path__)
+            if not module.name.startswith("_")
+        )
     )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -72,6 +73,9 @@ class Tally(msgspec.Struct):
                 del self.held[owner]
 
 
+_NAME = re.compile(r"[^/]*/[0-9]{1,18}/[0-9]+")
+
+
 def process_name() -> str:
     """Return a name for what this process sets aside: `<host>/<pid>/<time>`."""
     return f"{socket.gethostname()}/{os.getpid()}/{time.time_ns()}"
@@ -113,9 +117,10 @@ def _open(path: Path) -> int:
 
 def _decoded(content: bytes) -> Tally | None:
     try:
-        return msgspec.json.decode(content, type=Tally)
-    except msgspec.DecodeError:
+        tally = msgspec.json.decode(content, type=Tally)
+    except (msgspec.DecodeError, RecursionError):
         return None
+    return tally if all(map(_NAME.fullmatch, tally.held)) else None
 
 
 def _overwrite(descriptor: int, path: Path, content: bytes) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from skillopt.config.resolved import read_resolved
 from skillopt.decisions.gate import GateRule, strictly_better
 from skillopt.errors import CorruptFile
-from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
+from skillopt.files import read_json, read_jsonl, write_json, write_text
 from skillopt.phases.gate import Files, gate_rule, scored
+from skillopt.phases.recorded import read_recorded
 from skillopt.records import Gate, Row, Scored
-from skillopt.skill import sha256
 
 
 def best_of(gate: Gate, last: Scored | None, rule: GateRule) -> Scored:
@@ -42,18 +42,29 @@ def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     run = args.config.parent
     rule = gate_rule(read_resolved(args.config).settings)
-    last = None
+    final, last = read_json(args.gates[-1], Gate), None
     if args.last_rows:
         files = Files(
             skill=args.last.relative_to(run).as_posix(), rows=args.last_rows.relative_to(run).as_posix()
         )
-        last = scored(read_text(args.last), read_jsonl(args.last_rows, Row), files, rule)
-    best = best_of(read_json(args.gates[-1], Gate), last, rule)
-    text = read_text(run / best.skill)
-    if sha256(text) != best.sha256:
-        raise CorruptFile(
-            f"{run / best.skill}: expected the text that was scored (SHA-256 {best.sha256}), found another. "
-            "Delete the file and run the same command again."
-        )
+        last = scored(_read_last(args, final), _read_last_rows(args.last_rows, final), files, rule)
+    best = best_of(final, last, rule)
+    text = read_recorded(run / best.skill, best.sha256, "the record of its score")
     write_text(args.out, text)
     write_json(args.record, best)
+
+
+def _read_last(args: argparse.Namespace, final: Gate) -> str:
+    return read_recorded(args.last, final.state.current.sha256, str(args.gates[-1]))
+
+
+def _read_last_rows(path: Path, final: Gate) -> list[Row]:
+    """Read the selection rows of the last skill; raises CorruptFile when they are of other items."""
+    rows = read_jsonl(path, Row)
+    if {row.id for row in rows} != final.state.current.results.keys():
+        raise CorruptFile(
+            f"{path}: expected a row for each of {len(final.state.current.results)} selection items, found "
+            f"{len(rows)} rows. Delete the file and run the same command again; paid replies are kept in the "
+            "call store."
+        )
+    return rows

@@ -14,6 +14,7 @@ from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.gate import Files, gate_rule, scored
 from skillopt.phases.job import Job, add_job_arguments, open_job
+from skillopt.phases.recorded import read_best, read_initial
 from skillopt.phases.rollout import Bench, do_items, open_bench, require_scores, roll_out
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score, Scored
@@ -98,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
-    skill = read_text(args.skill) if args.update else read_skill(args.skill)
+    skill = read_text(args.skill) if args.update else _evaluated(args, job)
     if not has_candidate(args.update, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
@@ -159,6 +160,14 @@ async def do_until_certain(
     if len(rows) < len(items):
         log.info("%s: given up after %d of %d items, it cannot win", what, len(rows), len(items))
     return [rows[item.id] for item in items if item.id in rows]
+
+
+def _evaluated(args: argparse.Namespace, job: Job) -> str:
+    """Return the text of the skill; the run's own ones as they are recorded."""
+    name = args.label.rpartition("/")[2]
+    if name == "initial":
+        return read_initial(args.skill, job.resolved)
+    return read_best(args.skill) if name == "best" else read_skill(args.skill)
 
 
 def read_skill(path: Path | None) -> str:

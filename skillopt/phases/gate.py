@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from skillopt.config.resolved import read_resolved
+from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Settings
 from skillopt.decisions.early import needed_next
 from skillopt.decisions.gate import GateRule, decide, density, has_headroom, resolution
 from skillopt.decisions.scoring import results_of, score
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
+from skillopt.phases.recorded import read_initial, read_recorded
 from skillopt.records import (
     TAKEN,
     Digest,
@@ -245,17 +246,30 @@ def _number(value: float | None) -> str:
 
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
-    rule = gate_rule(read_resolved(args.config).settings)
+    resolved = read_resolved(args.config)
+    rule = gate_rule(resolved.settings)
     run = args.config.parent
     if args.slow_update:
         _slow_update_gate(args, run, rule)
     elif args.step:
         _step_gate(args, run, rule)
     else:
-        files = Files(skill=_below(args.skill, run), rows=_below(args.rows, run))
-        skill = scored(read_text(args.skill), read_jsonl(args.rows, Row), files, rule)
+        skill = _initial(args, run, resolved, rule)
         _check_headroom(skill, rule)
         _write(args.out, initial_gate(skill, rule.metric))
+
+
+def _initial(args: argparse.Namespace, run: Path, resolved: Resolved, rule: GateRule) -> Scored:
+    """Read the initial skill with its rows, each as the run has it."""
+    text = read_initial(args.skill, resolved)
+    rows = read_jsonl(args.rows, Row)
+    planned = read_json(args.plan, Plan).splits["val"].used
+    if len(rows) != planned:
+        raise CorruptFile(
+            f"{args.rows}: expected a row for each of {planned} selection items, found {len(rows)} rows. "
+            "Delete the file and run the same command again; paid replies are kept in the call store."
+        )
+    return scored(text, rows, Files(skill=_below(args.skill, run), rows=_below(args.rows, run)), rule)
 
 
 def _check_headroom(initial: Scored, rule: GateRule) -> None:
@@ -307,14 +321,8 @@ def _complete(candidate: Scored, current: Scored, rule: GateRule) -> bool:
     return rule.early_reject and known and not needed_next(candidate, current, rule)
 
 
-def _read_current(path: Path, state: State) -> str:
-    text = read_text(path)
-    if sha256(text) != state.current.sha256:
-        raise CorruptFile(
-            f"{path}: expected the current skill as the gate before recorded it, found another text. "
-            "Delete it and run the same command again; to start from a skill of your own, set env.skill_init."
-        )
-    return text
+def _read_current(args: argparse.Namespace, before: Gate) -> str:
+    return read_recorded(args.skill, before.state.current.sha256, str(args.state))
 
 
 def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
@@ -324,7 +332,7 @@ def _step_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> None:
     path = _below(args.skill_out, run)
     epoch = read_json(args.plan, Plan).steps[args.step - 1].epoch
     gate = step_gate(args.step, epoch, before, update, candidate, rule)
-    text = skill_after(gate, _read_current(args.skill, before.state), read_text(args.candidate), update)
+    text = skill_after(gate, _read_current(args, before), read_text(args.candidate), update)
     if gate.state.current.sha256 != sha256(text):
         gate = msgspec.structs.replace(gate, state=with_text(gate.state, text, path))
     left = digest(read_json(args.reflections, Reflections), read_json(args.patch, Selected), gate)
@@ -337,7 +345,7 @@ def _slow_update_gate(args: argparse.Namespace, run: Path, rule: GateRule) -> No
     before = read_json(args.state, Gate)
     slow = read_json(args.slow_update, SlowUpdate)
     gate = slow_update_gate(before, slow, _candidate_of(slow, args, run, rule, before.state), rule)
-    text = _read_current(args.skill, before.state)
+    text = _read_current(args, before)
     if gate.action in TAKEN or gate.action == "inject":
         text = read_text(args.candidate)
     if gate.state.current.sha256 != sha256(text):

@@ -11,6 +11,7 @@ from skillopt.data import load_splits
 from skillopt.decisions.size import too_long
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
+from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_text
 from skillopt.models.base import Request
 from skillopt.models.client import Client
@@ -68,12 +69,26 @@ def read_pairs(args: argparse.Namespace, job: Job) -> PairViews:
     """Read the comparison that the command line names; references are of train items only."""
     bench = environment(job.resolved.settings.env.name)
     items = load_splits(job.resolved, bench).train
+    pairs = read_json(args.pairs, Pairs)
     return view_pairs(
-        read_json(args.pairs, Pairs),
-        read_jsonl(args.previous, Row),
-        read_jsonl(args.current, Row),
+        pairs,
+        _rows_of(args.previous, pairs),
+        _rows_of(args.current, pairs),
         {item.id: bench.reference(item) for item in items},
     )
+
+
+def _rows_of(path: Path, pairs: Pairs) -> list[Row]:
+    """Read the rows of one side; raises CorruptFile when the comparison had others."""
+    rows = read_jsonl(path, Row)
+    expected = pairs.sampled + pairs.topped_up
+    missing = {pair.id for pair in pairs.pairs} - {row.id for row in rows}
+    if len(rows) != expected or missing:
+        raise CorruptFile(
+            f"{path}: expected the {expected} rows that were compared, found {len(rows)} rows. Delete the "
+            "file and run the same command again; paid replies are kept in the call store."
+        )
+    return rows
 
 
 def prepare_region(epoch: int, skill: str, max_chars: int) -> tuple[str, SlowUpdate]:

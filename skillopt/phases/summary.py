@@ -12,12 +12,13 @@ import msgspec
 from skillopt import __version__
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Optimizer
-from skillopt.files import canonical, read_json, read_jsonl, read_text, write_json
+from skillopt.files import canonical, read_json, read_jsonl, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
 from skillopt.phases.history import Event
 from skillopt.phases.problems import UnusableAnswers, unusable_answers
+from skillopt.phases.recorded import read_best, read_initial, read_recorded
 from skillopt.phases.spending import is_simulated, prices_of
 from skillopt.phases.table_text import Part, cell
 from skillopt.records import (
@@ -211,14 +212,14 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     plan = read_json(run / "plan.json", Plan)
     events = read_json(run / "history.json", list[Event])
     best = read_json(run / "best_skill.json", Scored)
-    last_rows = final.state.scored.get(sha256(visible(read_text(last))), "eval/val/last/rollouts.jsonl")
+    text = read_recorded(last, final.state.current.sha256, "the last gate record")
+    last_rows = final.state.scored.get(sha256(visible(text)), "eval/val/last/rollouts.jsonl")
+    initial = read_initial(run / "skills/skill_v0000.md", resolved)
     repeated = resolved.settings.evaluation.repeats > 1
     skills = {
-        "initial": _skill_scores(
-            run, "initial", run / "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl", repeated
-        ),
-        "best": _skill_scores(run, "best", run / "best_skill.md", best.origin, repeated),
-        "last": _skill_scores(run, "last", last, last_rows, repeated),
+        "initial": _skill_scores(run, "initial", initial, "eval/val/initial/rollouts.jsonl", repeated),
+        "best": _skill_scores(run, "best", read_best(run / "best_skill.md"), best.origin, repeated),
+        "last": _skill_scores(run, "last", text, last_rows, repeated),
     }
     return Summary(
         run=plan.run,
@@ -236,8 +237,7 @@ def summarise(run: Path, last: Path, final: Gate) -> Summary:
     )
 
 
-def _skill_scores(run: Path, name: str, skill: Path, rows: str, repeated: bool) -> SkillScores:
-    text = read_text(skill)
+def _skill_scores(run: Path, name: str, text: str, rows: str, repeated: bool) -> SkillScores:
     selection = run / rows
     scores = _scores(run, "test", name, sha256(text))
     again = run / f"eval/test/{name}/repeats.json"

@@ -198,6 +198,8 @@ class _Origins:
         self._slow = record.files.json(f"{decision.folder}/slow_update.json", SlowUpdate)
         reflections = record.files.json(f"{decision.folder}/reflections.json", Reflections)
         self._groups = reflections.groups if reflections else ()
+        self._proposed = _proposals(self._groups)
+        self._applied = tuple(_applied(self._update))
         self._places = tuple(_places(text))
 
     def of(self, number: int, text: str) -> Origin:
@@ -213,14 +215,21 @@ class _Origins:
         return self._edited(text)
 
     def _edited(self, text: str) -> Origin:
-        """Find the applied edit that holds the line; the last one wins, as it did in the text."""
+        """Find the applied edit whose content the line shows, whole or in part; the last one wins."""
         if not text.strip():
             return self._origin("edit")
-        for number, report in reversed(list(enumerate(self._update.edits if self._update else (), 1))):
-            edit = report.edit
-            if report.status.startswith("applied") and _holds(edit, text):
-                return self._origin("edit", number, edit, _proposers(edit, self._groups))
+        wanted = single_line(text)
+        for words, number, edit in self._applied:  # a flat list: there may be thousands of each
+            if words in wanted:
+                return self._origin("edit", number, edit, self._proposers(edit))
         return self._origin("edit", cause=_cause(self._groups, exact=False))
+
+    def _proposers(self, edit: Edit) -> Cause | None:
+        """Return the groups that proposed this content; else all of its side, for merging reworded it."""
+        exact = self._proposed.get(single_line(edit.content))
+        if exact:
+            return _cause(exact, exact=True)
+        return _cause([group for group in self._groups if group.kind == edit.source_type], exact=False)
 
     def _noted(self, text: str) -> Cause | None:
         note = text.strip().removeprefix("- ")
@@ -258,20 +267,24 @@ def _places(text: str) -> Iterator[str]:
         position += len(line)
 
 
-def _holds(edit: Edit, text: str) -> bool:
-    """Whether a line of the document shows an edit's content, whole or within the line."""
-    wanted = single_line(text)
-    contents = [single_line(line) for line in edit.content.splitlines() if line.strip()]
-    return any(wanted == content or content in wanted for content in contents)
+def _applied(update: Update | None) -> Iterator[tuple[str, int, Edit]]:
+    """Yield the words of each line that an applied edit has, with its number, the last edit first."""
+    for number, report in reversed(list(enumerate(update.edits if update else (), 1))):
+        if report.status.startswith("applied"):
+            yield from (
+                (single_line(line), number, report.edit)
+                for line in report.edit.content.splitlines()
+                if line.strip()
+            )
 
 
-def _proposers(edit: Edit, groups: Sequence[Reflection]) -> Cause | None:
-    """Return the groups that proposed this content; else all of its side, for merging reworded it."""
-    content = single_line(edit.content)
-    exact = [g for g in groups if g.patch and any(single_line(e.content) == content for e in g.patch.edits)]
-    if exact:
-        return _cause(exact, exact=True)
-    return _cause([group for group in groups if group.kind == edit.source_type], exact=False)
+def _proposals(groups: Sequence[Reflection]) -> dict[str, list[Reflection]]:
+    """Return the groups that proposed a content, by its words."""
+    found: dict[str, list[Reflection]] = {}
+    for group in groups:
+        for content in {single_line(edit.content) for edit in group.patch.edits} if group.patch else ():
+            found.setdefault(content, []).append(group)
+    return found
 
 
 def _cause(groups: Sequence[Reflection], *, exact: bool) -> Cause | None:

@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 QUIET = ("--quiet", "host", "rules", "progress")
 """What the engine leaves out while a run lasts: the phases say themselves how far they are."""
 
+RESULTS = ("best_skill.md", "summary.json", "report.html")
+"""What a run is asked for. The engine does not make a file again for others that are there already."""
+
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
@@ -74,9 +77,7 @@ def main(args: argparse.Namespace) -> int:
     log.info("the gate: %s", resolution(plan.splits["val"].used))
     get_ready(root, args)
     folder = f"results/{args.run}"
-    code, interrupted = run_engine(
-        engine_command(root, args, [f"{folder}/best_skill.md", f"{folder}/report.html"], [])
-    )
+    code, interrupted = run_engine(engine_command(root, args, [f"{folder}/{name}" for name in RESULTS], []))
     if args.dry_run:
         return code
     if interrupted:

@@ -252,6 +252,7 @@ def test_typed_settings_of_benchmark_and_backend(resolve):
         ("env.name=quix", "expected one of house, quiz, found 'quix'; did you mean quiz?"),
         ("env.split_ratio=2:1", "three whole numbers above 0"),
         ("env.split_ratio=2:0:7", "three whole numbers above 0"),
+        (f"env.split_ratio={'9' * 5000}:1:1", "three whole numbers above 0"),
         ("optimizer.learning_rate=1", "optimizer.min_learning_rate (2) is above optimizer.learning_rate (1"),
         ("env.item_timeout=60", "env.item_timeout (60 s) is below env.exec_timeout (120 s"),
         ("env.split_mode=split_dir", "env.split_dir: expected a folder with train/, val/ and test/"),
@@ -385,6 +386,31 @@ def test_benchmark_and_data_are_required(resolve):
                 "optimizer.slow_update_samples=3",
             ),
             "slow_update_samples has no effect",
+        ),
+        (("train.num_epochs=1", "optimizer.slow_update_samples=3"), "slow_update_samples has no effect"),
+        (
+            ("train.num_epochs=1", "optimizer.longitudinal_pair_policy=changed"),
+            "longitudinal_pair_policy has no effect",
+        ),
+        (
+            ("train.num_epochs=2", "optimizer.use_slow_update=false", "optimizer.slow_update_samples=3"),
+            "optimizer.use_meta_skill: true and 3",
+        ),
+        (
+            (
+                "gradient.failure_only=true",
+                "optimizer.use_skill_aware_reflection=true",
+                "optimizer.skill_aware_appendix_source=failure_only",
+            ),
+            "skill_aware_appendix_source has no effect: it needs gradient.failure_only: false",
+        ),
+        (
+            (
+                "model.reasoning_effort=low",
+                "model.optimizer_reasoning_effort=high",
+                "model.target_reasoning_effort=high",
+            ),
+            "model.reasoning_effort has no effect",
         ),
         (("model.rewrite_reasoning_effort=high",), "rewrite_from_suggestions"),
         (("model.rewrite_max_completion_tokens=9",), "full_rewrite_minibatch"),

@@ -1,6 +1,8 @@
 """Reading data files, and refusing what is none."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +116,24 @@ def test_a_broken_table_is_refused_with_its_place(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_entries(tmp_path / "a.csv")
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)  # a reader would wait for its end
+    try:
+        os.write(held, b"[]")
+        for path in (pipe, Path("/dev/zero")):
+            with pytest.raises(
+                DataError, match=f"{path}: expected a readable data file, found: a pipe or device"
+            ):
+                read_entries(path)
+    finally:
+        os.close(held)
+
+
+def test_a_field_of_a_table_may_be_long(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text(f"id,context\n1,{'x' * 200_000}\n")
+    assert read_entries(file)[0][1]["context"] == "x" * 200_000

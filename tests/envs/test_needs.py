@@ -31,6 +31,28 @@ def test_a_package_that_is_not_installed():
         require_packages(ENVIRONMENT, installed=lambda name: None)
 
 
+@pytest.mark.parametrize(
+    ("name", "beside", "other", "key"),
+    [
+        ("officeqa", "match=numeric", "match=text", "tolerance=0.5"),
+        ("alfworld", "engine=textworld", "engine=household", "games_dir=games"),
+    ],
+)
+def test_a_setting_without_effect_beside_another_is_refused(run_file, name, beside, other, key):
+    settings = [f"env.name={name}", f"env.{key}"]
+    load_run(run_file, [*settings, f"env.{beside}"], {})
+    setting, needed = key.partition("=")[0], beside.replace("=", ": ")
+    with pytest.raises(ConfigError, match=f"env.{setting} has no effect: it needs env.{needed}"):
+        load_run(run_file, [*settings, f"env.{other}"], {})
+
+
+def test_a_run_file_may_switch_off_what_a_setting_of_its_base_needs(tmp_path, run_file):
+    base = tmp_path / "base.yaml"
+    base.write_text("env: {name: officeqa, split_mode: split_dir, split_dir: d, tolerance: 0.5}")
+    run_file.write_text("_base_: base.yaml\nenv: {match: text}")
+    assert load_run(run_file, [], {}).env_settings["match"] == "text"
+
+
 def test_tools_are_needed_in_one_mode(run_file):
     require_capabilities(load_run(run_file, [], {}), ENVIRONMENT)
     react = load_run(run_file, ["env.mode=react", "model.target_backend=codex_exec"], {})

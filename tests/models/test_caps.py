@@ -190,7 +190,10 @@ def test_another_machine_s_calls_are_lost_when_their_time_is_over(tmp_path):
     assert state(tmp_path)["held"] == {}
 
 
-@pytest.mark.parametrize("content", [None, "", '{"spent": {"calls": 1'])
+NO_PROCESS = '{"spent": {}, "held": {"somebody": {"amount": {}, "until": 9e9}}}'
+
+
+@pytest.mark.parametrize("content", [None, "", '{"spent": {"calls": 1', NO_PROCESS, "[" * 100_000])
 def test_what_is_spent_is_counted_anew_from_the_ledger(tmp_path, content):
     path = tmp_path / "budget/demo.json"
 

@@ -3,10 +3,14 @@
 import pytest
 from endpoint import Answer
 from msgspec.structs import replace
-from optimizing import ask, in_turn, settings, user_of
+from optimizing import RUN, ask, in_turn, settings, user_of
 
+from skillopt.__main__ import main
+from skillopt.config.resolve import load_run
 from skillopt.decisions.pairs import classify
 from skillopt.envs.registry import environment
+from skillopt.errors import ExitCode
+from skillopt.files import write_json, write_jsonl, write_text
 from skillopt.phases.meta_skill import meta_skill
 from skillopt.phases.slow_update import accepted_edits, prepare_region, slow_update, view_pairs
 from skillopt.records import Edit, Gate, Pairs, Patch, Score, Scored, Selected, State, Turn
@@ -187,3 +191,27 @@ def test_without_a_memory_none_is_shown(tmp_path):
 def test_without_a_usable_answer_the_old_memory_is_kept_and_that_is_recorded(tmp_path, answers):
     found, calls = remembered(tmp_path, in_turn(*answers))
     assert (found.action, found.meta_skill_content, len(calls)) == ("kept", "old memory", len(answers))
+
+
+@pytest.mark.parametrize("side", ["previous", "current"])
+@pytest.mark.parametrize("left", [0, 2])
+def test_cut_off_rows_of_a_comparison_are_named(tmp_path, capsys, side, left):
+    run = tmp_path / "run"
+    write_json(run / "config.json", load_run(RUN, [], {}))
+    previous = [done(name, before, "before") for name, (before, _) in KINDS.items()]
+    current = [done(name, after, "now") for name, (_, after) in KINDS.items()]
+    pairs = Pairs(epoch=2, policy="mixed", sampled=4, topped_up=0, pairs=classify(previous, current)[0])
+    write_json(run / "pairs.json", pairs)
+    write_text(run / "skill.md", NEW)
+    rows = {"previous": previous, "current": current}
+    rows[side] = rows[side][:left]
+    for name, found in rows.items():
+        write_jsonl(run / f"{name}.jsonl", found)
+    command = ["slow_update", "--epoch", "2", "--config", run / "config.json", "--store", tmp_path / "calls"]
+    command += ["--skill", run / "skill.md", "--previous-skill", run / "skill.md"]
+    command += ["--pairs", run / "pairs.json", "--candidate", run / "candidate.md", "--out", run / "out.json"]
+    command += ["--previous", run / "previous.jsonl", "--current", run / "current.jsonl"]
+    assert main([str(part) for part in command]) == ExitCode.CORRUPT_FILE
+    expected = f"{side}.jsonl: expected the 4 rows that were compared, found {left} rows"
+    assert expected in capsys.readouterr().err
+    assert not (tmp_path / "calls").exists()

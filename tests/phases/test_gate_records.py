@@ -23,10 +23,12 @@ from skillopt.records import (
     Gate,
     Patch,
     Pattern,
+    Plan,
     Reflection,
     Reflections,
     Selected,
     SlowUpdate,
+    SplitInfo,
     Update,
 )
 from skillopt.skill import sha256, visible, with_appendix, with_slow_update
@@ -214,13 +216,35 @@ def test_only_a_rejected_step_leaves_what_it_tried_with_both_scores():
 # what is said at the start
 
 
-def run_gate(tmp_path, hard, soft=None, *overrides):
-    run = tmp_path / "run"
-    write_json(run / "config.json", load_run(RUN, list(overrides), {}))
-    write_text(run / "skill.md", SKILL)
+def run_gate(tmp_path, hard, soft=None, *overrides, skill=SKILL, planned=None):
+    run, source = tmp_path / "run", tmp_path / "initial.md"
+    write_text(source, SKILL)
+    write_json(run / "config.json", load_run(RUN, [f"env.skill_init={source}", *overrides], {}))
+    write_json(run / "plan.json", plan_of(len(hard) if planned is None else planned))
+    write_text(run / "skill.md", skill)
     write_jsonl(run / "rows.jsonl", [row(f"i{n}", value, soft) for n, value in enumerate(hard)])
-    command = ["gate", "--config", run / "config.json", "--skill", run / "skill.md"]
-    return main([str(part) for part in [*command, "--rows", run / "rows.jsonl", "--out", run / "gate.json"]])
+    command = ["gate", "--config", run / "config.json", "--plan", run / "plan.json"]
+    command += ["--skill", run / "skill.md", "--rows", run / "rows.jsonl", "--out", run / "gate.json"]
+    return main([str(part) for part in command])
+
+
+def plan_of(selection_items):
+    val = SplitInfo(source="val", size=selection_items, used=selection_items, sha256="")
+    return Plan(run="run", num_epochs=1, steps_per_epoch=1, splits={"val": val}, epochs=(), steps=())
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        ({"planned": 3}, "rows.jsonl: expected a row for each of 3 selection items, found 2 rows"),
+        ({"skill": ""}, "skill.md: expected the text that the configuration"),
+        ({"skill": "# Skill\n"}, "skill.md: expected the text that the configuration"),
+    ],
+)
+def test_a_cut_off_file_of_the_initial_skill_is_named_and_starts_nothing(tmp_path, capsys, damage, named):
+    assert run_gate(tmp_path, [1.0, 0.0], **damage) == ExitCode.CORRUPT_FILE
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "run/gate.json").exists()
 
 
 def test_the_start_says_what_the_gate_can_see(tmp_path, capsys):

@@ -373,3 +373,20 @@ def test_the_printed_table_names_gaps_and_shows_the_score_of_the_gate():
 def test_coverage_is_the_share_of_rows_with_a_score():
     assert split_score(rows(1.0, 0.0, 0.0, None)).coverage == 0.75
     assert split_score([]).coverage is None
+
+
+@pytest.mark.parametrize("text", ["", "# Skill\n"])
+@pytest.mark.parametrize("name", ["best", "initial"])
+def test_a_skill_of_the_run_that_is_not_the_recorded_one_is_not_evaluated(tmp_path, capsys, name, text):
+    run, source = tmp_path / "run", tmp_path / "initial.md"
+    write_text(source, BETTER)
+    write_json(run / "config.json", load_run(RUN, [f"env.skill_init={source}"], {}))
+    path = run / ("best_skill.md" if name == "best" else "skills/skill_v0000.md")
+    write_text(path, text)
+    write_json(run / "best_skill.json", skill(BETTER, 1.0))
+    command = ["evaluate", "--config", run / "config.json", "--skill", path, "--label", f"test/{name}"]
+    command += ["--split", "test", "--store", tmp_path / "calls", "--out", run / "rows.jsonl"]
+    assert main([str(part) for part in command]) == ExitCode.CORRUPT_FILE
+    assert f"{path}: expected the text that" in capsys.readouterr().err
+    assert not (tmp_path / "calls").exists()
+    assert not (run / "rows.jsonl").exists()

@@ -7,6 +7,7 @@ from madeup import INITIAL, MadeUp
 from skillopt.errors import ConfigError
 from skillopt.files import read_json, write_json, write_text
 from skillopt.records import Edit, Gate, Update
+from skillopt.report import lineage
 from skillopt.report.lineage import likeness, lineage_of, words_of
 from skillopt.report.record import RunRecord
 from skillopt.tools.blame import UNEXPLAINED, text
@@ -141,3 +142,19 @@ def test_the_initial_skill_as_the_best(made):
 )
 def test_likeness_counts_the_words_that_remain(old, new, like):
     assert likeness(words_of(old), words_of(new)) == like
+
+
+def test_many_edits_are_each_read_once(made, monkeypatch):
+    """There may be thousands: to read all of them again for each line would take hours."""
+    many = tuple(
+        Edit(op="append", content=f"- Rule {number} of many.", support_count=1) for number in range(50)
+    )
+    monkeypatch.setattr(made, "edits", lambda number: many)
+    made.step(1)
+    asked = []
+    plain = lineage.single_line
+    monkeypatch.setattr(lineage, "single_line", lambda text: asked.append(text) or plain(text))
+    found = lines(made)
+    assert [found[f"- Rule {n} of many."].origin.edit for n in range(50)] == list(range(1, 51))
+    assert found["- Rule 7 of many."].origin.cause.exact
+    assert len(asked) < 500

@@ -1,7 +1,13 @@
 """The report in the workflow: made at the end, remade when the run changes, shown by the engine."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from project import Job, Project
+
+from skillopt.errors import ExitCode
 
 RUN = """
 train: {num_epochs: 1, batch_size: 4}
@@ -49,6 +55,22 @@ def test_a_lost_figure_is_drawn_again_alone(project):
     assert project.planned(REPORT, "results/small/figures/scores.svg") == {Job("small", "report")}
     project.snakemake("--quiet", "rules", "--", "results/small/figures/scores.svg")
     assert figure.read_bytes() == before
+
+
+def test_a_lost_summary_is_made_again_by_the_same_command(project):
+    summary = project.folder / "results/small/summary.json"
+    before = summary.read_bytes()
+    summary.unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "skillopt", "train", "small", "--cores", "2"],
+        cwd=project.folder,
+        env={**os.environ, "PYTHONPATH": str(project.folder)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode != ExitCode.UNFINISHED, done.stderr
+    assert summary.read_bytes() == before
 
 
 def test_the_engine_shows_every_result_with_its_caption(project):

@@ -33,7 +33,7 @@ class ALFWorldSettings(EnvSettings, frozen=True, kw_only=True):
         msgspec.Meta(
             description="Folder below which game files lie (engine textworld); blank: $ALFWORLD_DATA, else "
             "~/.cache/alfworld. What they hold decides outputs, where they lie does not.",
-            extra={"decides": False, "path": True},
+            extra={"decides": False, "path": True, "beside": ("engine", "textworld")},
         ),
     ] = ""
     history: Annotated[

@@ -43,7 +43,10 @@ class OfficeQASettings(EnvSettings, frozen=True, kw_only=True):
     tolerance: Annotated[
         float,
         msgspec.Meta(
-            description="Relative difference up to which numbers count as equal (match numeric).", ge=0, lt=1
+            description="Relative difference up to which numbers count as equal (match numeric).",
+            ge=0,
+            lt=1,
+            extra={"beside": ("match", "numeric")},
         ),
     ] = 0.0001
 
