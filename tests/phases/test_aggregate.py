@@ -101,13 +101,15 @@ def test_the_batch_size_bounds_a_merge(tmp_path):
 def test_merged_edits_carry_support_source_and_level(tmp_path):
     given = [
         {"op": "append", "content": "- own", "support_count": 9, "source_type": "success"},
-        {"op": "append", "content": "- none"},
+        {"op": "replace", "target": "- old", "content": "- none"},
     ]
     found, _ = merged(
         tmp_path, in_turn({"edits": given}), reflections([patch("a", support=3), patch("b", support=4)])
     )
     marks = [(edit.support_count, edit.source_type, edit.merge_level) for edit in found.patch.edits]
     assert marks == [(9, "success", 1), (7, "failure", 1)]
+    edits = [(edit.op, edit.target, edit.content) for edit in found.patch.edits]
+    assert edits == [("append", "", "- own"), ("replace", "- old", "- none")]
     pair = [patch("a", side="success"), patch("b", side="success")]
     found, _ = merged(tmp_path / "s", in_turn({"edits": given}), reflections([], pair))
     assert [edit.source_type for edit in found.patch.edits] == ["success", "success"]
@@ -178,6 +180,9 @@ def test_suggestions_and_candidates_are_merged_in_their_own_lists(tmp_path):
         "model.rewrite_max_completion_tokens=777",
     )
     assert [c.new_skill for c in found.patch.candidates] == ["# AB\n"]
+    unmerged = concatenate([suggestion, candidate, candidate], 3)
+    assert [(s.instruction, s.merge_level) for s in unmerged.suggestions] == [("A.", 3)]
+    assert [(c.new_skill, c.merge_level) for c in unmerged.candidates] == [("# A\n", 3)] * 2
     assert calls[0].body["max_tokens"] == 777
 
 

@@ -172,6 +172,7 @@ def remembered(tmp_path, rule, memory="old memory"):
 def test_the_memory_is_written_from_both_skills_the_old_memory_and_the_pairs(tmp_path):
     found, calls = remembered(tmp_path, in_turn({"reasoning": "r", "meta_skill_content": " new \n"}))
     assert (found.action, found.meta_skill_content, found.reasoning) == ("written", "new", "r")
+    assert (found.usage.calls, found.usage.prompt) == (1, 7)
     in_order(
         user_of(calls[0]),
         ["- Old.", "- New.", "old memory", "## Regressed", "## Persistent", "## Improved", "## Stable"],
