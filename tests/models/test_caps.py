@@ -350,10 +350,12 @@ def test_accounts_of_a_cap_that_cannot_be_opened_stop_the_calls(tmp_path):
     (tmp_path / "budget").write_text("no folder")
 
     async def main():
-        async with Endpoint(lambda call: Answer()) as endpoint:
-            async with capped(tmp_path, endpoint.url, Caps(calls=3)) as client:
-                with pytest.raises(StoreError, match=r"cannot open .*/budget/demo\.json: .*No call was made"):
-                    await client.call(ask("q"))
+        async with (
+            Endpoint(lambda call: Answer()) as endpoint,
+            capped(tmp_path, endpoint.url, Caps(calls=3)) as client,
+        ):
+            with pytest.raises(StoreError, match=r"cannot open .*/budget/demo\.json: .*No call was made"):
+                await client.call(ask("q"))
         assert endpoint.calls == []
 
     asyncio.run(main())

@@ -7,6 +7,7 @@ from optimizing import answer, ask, in_turn, settings, system_of, user_of
 
 from skillopt.envs.registry import environment
 from skillopt.phases.aggregate import Merger, aggregate, concatenate, useful
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS
 from skillopt.records import Candidate, Edit, Patch, Reflection, Reflections, Suggestion
 
 
@@ -103,13 +104,18 @@ def test_merged_edits_carry_support_source_and_level(tmp_path):
         {"op": "append", "content": "- own", "support_count": 9, "source_type": "success"},
         {"op": "replace", "target": "- old", "content": "- none"},
     ]
-    found, _ = merged(
+    found, calls = merged(
         tmp_path, in_turn({"edits": given}), reflections([patch("a", support=3), patch("b", support=4)])
     )
+    assert calls[0].body["max_tokens"] == MAX_ANSWER_TOKENS
     marks = [(edit.support_count, edit.source_type, edit.merge_level) for edit in found.patch.edits]
     assert marks == [(9, "success", 1), (7, "failure", 1)]
     edits = [(edit.op, edit.target, edit.content) for edit in found.patch.edits]
     assert edits == [("append", "", "- own"), ("replace", "- old", "- none")]
+    several = Patch(edits=(*patch("a", support=3).edits, *patch("b", support=5).edits))
+    sides = reflections([several, patch("c", support=4)])
+    found, _ = merged(tmp_path / "m", in_turn({"edits": given}), sides)
+    assert [edit.support_count for edit in found.patch.edits] == [9, 5 + 4]
     pair = [patch("a", side="success"), patch("b", side="success")]
     found, _ = merged(tmp_path / "s", in_turn({"edits": given}), reflections([], pair))
     assert [edit.source_type for edit in found.patch.edits] == ["success", "success"]
