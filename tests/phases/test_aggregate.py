@@ -174,9 +174,10 @@ def test_suggestions_and_candidates_are_merged_in_their_own_lists(tmp_path):
         reflections([suggestion, suggestion]),
         "optimizer.skill_update_mode=rewrite_from_suggestions",
     )
-    assert [(s.instruction, s.support_count, s.merge_level) for s in found.patch.suggestions] == [
-        ("A and B.", 4, 1)
-    ]
+    assert [
+        (s.instruction, s.priority_hint, s.support_count, s.source_type, s.merge_level)
+        for s in found.patch.suggestions
+    ] == [("A and B.", "", 4, "failure", 1)]
     candidate = Patch(candidates=(Candidate(title="t", new_skill="# A\n", support_count=2),))
     found, calls = merged(
         tmp_path / "c",
@@ -185,7 +186,9 @@ def test_suggestions_and_candidates_are_merged_in_their_own_lists(tmp_path):
         "optimizer.skill_update_mode=full_rewrite_minibatch",
         "model.rewrite_max_completion_tokens=777",
     )
-    assert [c.new_skill for c in found.patch.candidates] == ["# AB\n"]
+    assert [(c.new_skill, c.support_count, c.source_type, c.merge_level) for c in found.patch.candidates] == [
+        ("# AB\n", 4, "failure", 1)
+    ]
     unmerged = concatenate([suggestion, candidate, candidate], 3)
     assert [(s.instruction, s.merge_level) for s in unmerged.suggestions] == [("A.", 3)]
     assert [(c.new_skill, c.merge_level) for c in unmerged.candidates] == [("# A\n", 3)] * 2

@@ -188,3 +188,5 @@ def test_without_a_memory_none_is_shown(tmp_path):
 def test_without_a_usable_answer_the_old_memory_is_kept_and_that_is_recorded(tmp_path, answers):
     found, calls = remembered(tmp_path, in_turn(*answers))
     assert (found.action, found.meta_skill_content, len(calls)) == ("kept", "old memory", len(answers))
+    assert len(found.problems) == (len(answers) if len(answers) > 1 else 0)
+    assert found.usage.calls == len(answers)
