@@ -115,3 +115,11 @@ def test_canonical_line_of_json(resolve):
 def test_unknown_phase(resolve):
     with pytest.raises(KeyError):
         deciding(resolve(), "roll_out")
+
+
+def test_a_setting_without_effect_is_no_part_of_it(resolve):
+    hard, mixed = (
+        json.loads(deciding(resolve("", *BASE, f"evaluation.gate_metric={metric}"), "gate"))
+        for metric in ("hard", "mixed")
+    )
+    assert mixed == hard | {"evaluation.gate_metric": "mixed", "evaluation.gate_mixed_weight": 0.5}

@@ -127,6 +127,10 @@ def test_a_later_label_wins_over_the_role_keys_of_the_base_file(original):
             "model.minimax_region=cn_zh",
             "model.minimax_region: backend minimax_chat is not available",
         ),
+        (
+            "model.minimax_temperature=0.5",
+            "model.minimax_temperature: backend minimax_chat is not available",
+        ),
         ("model.codex_path=/bin/codex", "codex_exec"),
         ("model.azure_openai_api_key=sk-canary", "AZURE_OPENAI_API_KEY"),
         ("optimizer.edit_bugdet=3", "unknown setting"),

@@ -418,6 +418,15 @@ def test_benchmark_and_data_are_required(resolve):
             ("optimizer.skill_update_mode=full_rewrite_minibatch", "optimizer.learning_rate=8"),
             "has no effect",
         ),
+        (
+            ("optimizer.skill_update_mode=full_rewrite_minibatch", "optimizer.min_learning_rate=1"),
+            "min_learning_rate has no effect",
+        ),
+        (("optimizer.lr_control_mode=none", "optimizer.learning_rate=8"), "learning_rate has no effect"),
+        (
+            ("optimizer.learning_rate=2", "optimizer.min_learning_rate=3"),
+            "optimizer.min_learning_rate (3) is above optimizer.learning_rate (2, command line)",
+        ),
         (("env.split_dir=x",), "env.split_mode: split_dir"),
         (("model.openai_compatible_base_url=http://b",), "the target is played by simulator"),
         (("model.target=some-model",), "model.target has no effect"),

@@ -45,10 +45,12 @@ def test_a_phase_has_exactly_the_prompts_that_it_uses(resolve, overrides, others
 
 def test_every_prompt_that_a_phase_renders_is_in_the_table():
     """`render("name"`, or `render(f"analyst_{side}"` for all that begin so."""
+    found = set()
     for module in Path(phases.__file__).parent.glob("*.py"):
         for name in re.findall(r'render\(\s*f?"(\w+)', module.read_text(encoding="utf-8")):
-            named = PROMPTS.get(module.stem, ())
-            assert name in named or any(other.startswith(name) for other in named), (module.stem, name)
+            found |= {(module.stem, other) for other in PROMPTS[module.stem] if other.startswith(name)}
+    told = (TARGET,)
+    assert found == {(phase, name) for phase, names in PROMPTS.items() if names != told for name in names}
 
 
 @pytest.fixture

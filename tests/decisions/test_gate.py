@@ -103,3 +103,13 @@ def test_a_skill_is_too_long_only_above_the_limit():
     assert too_long(5, 11, 10) == (
         "the candidate has 11 characters, expected at most 10 (env.max_skill_chars); the current skill has 5"
     )
+
+
+@pytest.mark.parametrize("use_gate", [True, False])
+def test_the_best_is_replaced_only_by_what_is_taken(use_gate):
+    """Where outages leave other items to compare, a rejected candidate may look better than the best."""
+    before = state(skill("old", [1, 0, 0]), skill("best", [None, 0, 0]))
+    tie = decide(skill("tie", [0, 1, 0]), before, GateRule(use_gate=use_gate))
+    assert (tie.action, tie.state.best.sha256) == (
+        ("reject", "best") if use_gate else ("force_accept", "tie")
+    )

@@ -1,5 +1,6 @@
 """McNemar's exact test and the paired bootstrap, with values that were worked out by hand."""
 
+import math
 import random
 
 import pytest
@@ -53,3 +54,12 @@ def test_few_resamples_are_cut_on_both_sides_alike():
     values = [-1.0, 1.0] * 20
     low, high = bootstrap_interval(values, 3, resamples=400)
     assert low < 0 < high
+
+
+def test_the_interval_leaves_out_a_fortieth_of_the_means_on_each_side():
+    values = [random.Random(n).random() for n in range(12)]
+    draw = random.Random(42).random
+    means = sorted(math.fsum(values[int(draw() * 12)] for _ in range(12)) / 12 for _ in range(410))
+    assert means[9] < means[10] < means[11]
+    assert means[-12] < means[-11] < means[-10]
+    assert bootstrap_interval(values, 42, resamples=410) == (means[10], means[-11])

@@ -85,6 +85,8 @@ def test_coverage_names_the_commonest_error():
 def test_no_scored_row_is_never_enough():
     with pytest.raises(LowCoverage, match="0 of 1"):
         require_coverage([row("a", None, status="provider_error", error="gone")], 0.0, "rollout")
+    with pytest.raises(LowCoverage, match=r"Commonest error \(1 times\): provider_error\. Run"):
+        require_coverage([row("a", None, status="provider_error")], 0.0, "rollout")
     with pytest.raises(LowCoverage, match="there are no items"):
         require_coverage([], 0.0, "rollout")
 

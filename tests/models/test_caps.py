@@ -14,6 +14,7 @@ from skillopt.errors import CapReached
 from skillopt.models.caps import CappedAllowance, Caps, Expected, admit, spend_of
 from skillopt.models.ledger import ledger_lines, read_ledger
 from skillopt.models.prices import Price
+from skillopt.models.store import StoreError
 from skillopt.models.tally import Spend
 from skillopt.records import Usage
 
@@ -346,3 +347,18 @@ def test_without_caps_nothing_is_written_about_them(tmp_path):
 
     asyncio.run(main())
     assert not (tmp_path / "budget").exists()
+
+
+def test_accounts_of_a_cap_that_cannot_be_opened_stop_the_calls(tmp_path):
+    (tmp_path / "budget").write_text("no folder")
+
+    async def main():
+        async with (
+            Endpoint(lambda call: Answer()) as endpoint,
+            capped(tmp_path, endpoint.url, Caps(calls=3)) as client,
+        ):
+            with pytest.raises(StoreError, match=r"cannot open .*/budget/demo\.json: .*No call was made"):
+                await client.call(ask("q"))
+        assert endpoint.calls == []
+
+    asyncio.run(main())

@@ -14,7 +14,7 @@ from endpoint import Answer, Endpoint
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.models.base import CallError, File, Reply, ToolCall
 from skillopt.models.client import CallPolicy
-from skillopt.models.incoming import masked
+from skillopt.models.incoming import masked, objects_of
 from skillopt.models.ledger import read_ledger
 from skillopt.models.store import Store, StoreError, call_key
 from skillopt.records import Usage
@@ -670,3 +670,43 @@ def test_a_call_that_nobody_waits_for_any_more_is_never_made(tmp_path):
         assert endpoint.prompts == ["first", "third"]
 
     asyncio.run(main())
+
+
+def test_a_reply_is_one_call_and_counts_that_cannot_be_are_unknown(tmp_path):
+    usage = {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 9}, "completion_tokens": 2}
+
+    async def main():
+        async with serving(tmp_path, lambda call: Answer(usage=usage)) as (_, client):
+            return [(await client.call(ask("q"))).usage for _ in range(2)]
+
+    first, replayed = asyncio.run(main())
+    assert (first.calls, first.prompt, first.cached, first.completion) == (1, None, None, 2)
+    assert replayed == first
+
+
+def test_only_the_objects_of_a_list_are_read():
+    assert objects_of({"a": [{"b": 1}, "c", None, [{}]]}, "a") == [{"b": 1}]
+    assert objects_of({"a": {"b": 1}}, "a") == []
+
+
+def test_a_call_that_failed_is_made_again_when_it_is_asked_for_again(tmp_path):
+    answers = iter([Answer(status=400, error="not now"), Answer(text="now")])
+
+    async def main():
+        async with serving(tmp_path, lambda call: next(answers)) as (endpoint, client):
+            with pytest.raises(CallError, match="not now"):
+                await client.call(ask("q"))
+            return (await client.call(ask("q"))).text, len(endpoint.calls)
+
+    assert asyncio.run(main()) == ("now", 2)
+
+
+def test_a_count_of_nothing_is_told(tmp_path):
+    usage = {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 0}, "completion_tokens": 0}
+
+    async def main():
+        async with serving(tmp_path, lambda call: Answer(usage=usage)) as (_, client):
+            return (await client.call(ask("q"))).usage
+
+    found = asyncio.run(main())
+    assert (found.prompt, found.cached, found.completion) == (5, 0, 0)

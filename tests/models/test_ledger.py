@@ -2,7 +2,7 @@ import pytest
 from clients import role_at
 
 from skillopt.models.base import CallError, Reply
-from skillopt.models.ledger import Ledger, per_phase, read_ledger
+from skillopt.models.ledger import Ledger, LedgerReader, per_phase, read_ledger
 from skillopt.models.store import StoreError
 from skillopt.records import Usage
 
@@ -77,3 +77,12 @@ def test_accounts_that_cannot_be_written_stop_the_phase(tmp_path):
 
 def test_a_run_without_calls_has_no_accounts(tmp_path):
     assert read_ledger(tmp_path, "demo").totals == ()
+
+
+def test_a_reader_sees_what_has_been_written_since(tmp_path):
+    reader, book = LedgerReader(tmp_path, "demo"), ledger(tmp_path)
+    for made in (1, 2, 3):
+        book.replied("made", f"k{made}", ROLE, Reply(text="", usage=KNOWN))
+        (total,) = reader.accounts().totals
+        assert (total.made, total.usage.prompt) == (made, 10 * made)
+    assert reader.accounts().totals == (total,)

@@ -3,7 +3,7 @@ import pytest
 from skillopt.errors import ConfigError
 from skillopt.models.base import Reply, RoleModel
 from skillopt.models.ledger import Ledger, per_phase, read_ledger
-from skillopt.models.prices import Price, cost_of, read_prices
+from skillopt.models.prices import Price, cost_of, dollars, read_prices
 from skillopt.records import Usage
 
 PRICE = Price(prompt=1.25, cached=0.125, completion=10.0)
@@ -75,3 +75,11 @@ def test_prices_that_cannot_be_are_refused_with_file_model_and_field(tmp_path, c
     table.write_text(content)
     with pytest.raises(ConfigError, match=rf"prices\.yaml.*{said}"):
         read_prices(table)
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(None, "unknown"), (0.0, "$0.00"), (0.0049, "<$0.01"), (0.0051, "$0.01"), (1234.5, "$1,234.50")],
+)
+def test_a_small_cost_is_not_written_as_nothing(cost, text):
+    assert dollars(cost) == text

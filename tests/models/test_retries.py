@@ -1,7 +1,7 @@
 import pytest
 
 from skillopt.models.base import CallError
-from skillopt.models.retries import CallPolicy, FailureRun, Pace, wait_before_next
+from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
 
 POLICY = CallPolicy(max_attempts=5, max_wait=6.0, timeout=1.0, systemic_failures=3)
 
@@ -84,6 +84,13 @@ def test_a_few_bad_items_among_many_replayed_ones_are_no_dead_provider():
         assert dead_after(run, error) == calls
 
 
+def test_a_few_bad_items_among_many_answered_ones_are_no_dead_provider():
+    run = FailureRun(3)
+    for _ in range(1400):
+        run.success()
+    assert dead_after(run, transient()) == 70
+
+
 def test_a_lost_key_is_a_dead_provider_however_much_was_answered():
     run = FailureRun(3)
     for _ in range(1400):
@@ -135,3 +142,18 @@ def test_a_pace_has_a_lower_end():
         pace.failed(REFUSED, 2)
         clock.now += 1.0
     assert [pace.wait() for _ in range(2)] == pytest.approx([0.0, Pace.MOST])
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (transient(), "busy (after 4 attempts)"),
+        (transient(9.0), "busy (the provider asks to wait 9 s, longer than calls.max_wait = 6 s"),
+        (CallError("no", kind="timeout", code="http_400"), "no"),
+    ],
+)
+def test_an_error_that_was_given_up_says_why_and_is_the_same_otherwise(error, said):
+    found = given_up(error, 4, POLICY)
+    assert str(found).startswith(said)
+    fields = ("kind", "transient", "retry_after", "code")
+    assert [getattr(found, name) for name in fields] == [getattr(error, name) for name in fields]

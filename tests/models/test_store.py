@@ -197,6 +197,7 @@ def test_an_entry_under_a_wrong_name_is_put_aside(tmp_path):
     (path,) = tmp_path.rglob("*.json")
     path.rename(path.with_name(f"{'ab' * 31}ac.json"))
     assert store.get("ab" * 31 + "ac") is None
+    assert [found.name for found in tmp_path.rglob("*.json*")] == [f"{'ab' * 31}ac.json.corrupt"]
 
 
 def test_an_entry_that_cannot_be_opened_is_not_bought_again(tmp_path):

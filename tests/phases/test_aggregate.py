@@ -7,6 +7,7 @@ from optimizing import answer, ask, in_turn, settings, system_of, user_of
 
 from skillopt.envs.registry import environment
 from skillopt.phases.aggregate import Merger, aggregate, concatenate, useful
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS
 from skillopt.records import Candidate, Edit, Patch, Reflection, Reflections, Suggestion
 
 
@@ -101,13 +102,20 @@ def test_the_batch_size_bounds_a_merge(tmp_path):
 def test_merged_edits_carry_support_source_and_level(tmp_path):
     given = [
         {"op": "append", "content": "- own", "support_count": 9, "source_type": "success"},
-        {"op": "append", "content": "- none"},
+        {"op": "replace", "target": "- old", "content": "- none"},
     ]
-    found, _ = merged(
+    found, calls = merged(
         tmp_path, in_turn({"edits": given}), reflections([patch("a", support=3), patch("b", support=4)])
     )
+    assert calls[0].body["max_tokens"] == MAX_ANSWER_TOKENS
     marks = [(edit.support_count, edit.source_type, edit.merge_level) for edit in found.patch.edits]
     assert marks == [(9, "success", 1), (7, "failure", 1)]
+    edits = [(edit.op, edit.target, edit.content) for edit in found.patch.edits]
+    assert edits == [("append", "", "- own"), ("replace", "- old", "- none")]
+    several = Patch(edits=(*patch("a", support=3).edits, *patch("b", support=5).edits))
+    sides = reflections([several, patch("c", support=4)])
+    found, _ = merged(tmp_path / "m", in_turn({"edits": given}), sides)
+    assert [edit.support_count for edit in found.patch.edits] == [9, 5 + 4]
     pair = [patch("a", side="success"), patch("b", side="success")]
     found, _ = merged(tmp_path / "s", in_turn({"edits": given}), reflections([], pair))
     assert [edit.source_type for edit in found.patch.edits] == ["success", "success"]
@@ -166,9 +174,10 @@ def test_suggestions_and_candidates_are_merged_in_their_own_lists(tmp_path):
         reflections([suggestion, suggestion]),
         "optimizer.skill_update_mode=rewrite_from_suggestions",
     )
-    assert [(s.instruction, s.support_count, s.merge_level) for s in found.patch.suggestions] == [
-        ("A and B.", 4, 1)
-    ]
+    assert [
+        (s.instruction, s.priority_hint, s.support_count, s.source_type, s.merge_level)
+        for s in found.patch.suggestions
+    ] == [("A and B.", "", 4, "failure", 1)]
     candidate = Patch(candidates=(Candidate(title="t", new_skill="# A\n", support_count=2),))
     found, calls = merged(
         tmp_path / "c",
@@ -177,7 +186,12 @@ def test_suggestions_and_candidates_are_merged_in_their_own_lists(tmp_path):
         "optimizer.skill_update_mode=full_rewrite_minibatch",
         "model.rewrite_max_completion_tokens=777",
     )
-    assert [c.new_skill for c in found.patch.candidates] == ["# AB\n"]
+    assert [(c.new_skill, c.support_count, c.source_type, c.merge_level) for c in found.patch.candidates] == [
+        ("# AB\n", 4, "failure", 1)
+    ]
+    unmerged = concatenate([suggestion, candidate, candidate], 3)
+    assert [(s.instruction, s.merge_level) for s in unmerged.suggestions] == [("A.", 3)]
+    assert [(c.new_skill, c.merge_level) for c in unmerged.candidates] == [("# A\n", 3)] * 2
     assert calls[0].body["max_tokens"] == 777
 
 

@@ -3,18 +3,25 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.errors import ExitCode
-from skillopt.files import read_json, read_jsonl, write_json, write_text
+from skillopt.files import read_json, read_jsonl, write_json, write_jsonl, write_text
 from skillopt.phases.plan import plan_run
-from skillopt.records import Pairs, Row
+from skillopt.records import Failure, Pairs, Row
 from tests.optimizing import RUN
 
 PREVIOUS = "# Skill\n\nNothing.\n"
 CURRENT = "# Skill\n\n- Give the shortest span.\n- No explanation in the tags.\n"
 SAMPLE = 8
+KINDS = {
+    (False, True): "improved",
+    (True, False): "regressed",
+    (False, False): "persistent_fail",
+    (True, True): "stable_success",
+}
 
 
 class Epoch:
@@ -52,6 +59,13 @@ class Epoch:
     def pairs(self):
         return read_json(self.run / "pairs.json", Pairs)
 
+    def assert_pairs_are_of_the_rows(self):
+        before, after = ({row.id: row for row in self.rows(side)} for side in ("previous", "current"))
+        for pair in self.pairs.pairs:
+            old, new = before[pair.id], after[pair.id]
+            assert (pair.previous, pair.current) == ((old.hard, old.soft), (new.hard, new.soft))
+            assert pair.kind == KINDS[old.hard > 0, new.hard > 0]
+
 
 @pytest.fixture
 def epoch(tmp_path, monkeypatch):
@@ -73,7 +87,21 @@ def test_the_sample_is_done_with_the_previous_skill_and_compared_with_the_curren
     pairs = made.pairs
     assert (pairs.sampled, pairs.topped_up, pairs.dropped) == (SAMPLE, 0, ())
     assert [pair.id for pair in pairs.pairs] == planned[:SAMPLE]
-    assert {pair.kind for pair in pairs.pairs} & {"improved", "persistent_fail"}
+    made.assert_pairs_are_of_the_rows()
+    assert "improved" in {pair.kind for pair in pairs.pairs}
+
+
+def test_an_item_without_a_score_on_one_side_is_in_no_pair(epoch):
+    made = epoch("evaluation.min_coverage=0.5")
+    assert made.sample() == ExitCode.OK
+    first, *others = made.rows("sample")
+    failure = Failure(kind="http_500", message="overheated")
+    lost = replace(first, status="provider_error", hard=None, soft=None, error=failure)
+    write_jsonl(made.run / "sample.jsonl", [lost, *others])
+    assert made.compare() == ExitCode.OK
+    assert made.pairs.dropped == (first.id,)
+    assert [pair.id for pair in made.pairs.pairs] == ids(others)
+    made.assert_pairs_are_of_the_rows()
 
 
 @pytest.mark.parametrize("policy", ["changed", "unchanged"])
@@ -83,6 +111,7 @@ def test_a_policy_keeps_its_pairs_and_only_changed_ones_are_topped_up(epoch, pol
     pairs, planned = made.pairs, list(made.plan.epochs[1].comparison)
     changed = {"improved", "regressed"}
     assert all((pair.kind in changed) == (policy == "changed") for pair in pairs.pairs)
+    made.assert_pairs_are_of_the_rows()
     done = SAMPLE + pairs.topped_up
     assert ids(made.rows("previous")) == ids(made.rows("current")) == planned[:done]
     assert made.rows("previous")[:SAMPLE] == made.rows("sample")

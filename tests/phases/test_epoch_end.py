@@ -176,6 +176,7 @@ def remembered(tmp_path, rule, memory="old memory"):
 def test_the_memory_is_written_from_both_skills_the_old_memory_and_the_pairs(tmp_path):
     found, calls = remembered(tmp_path, in_turn({"reasoning": "r", "meta_skill_content": " new \n"}))
     assert (found.action, found.meta_skill_content, found.reasoning) == ("written", "new", "r")
+    assert (found.usage.calls, found.usage.prompt) == (1, 7)
     in_order(
         user_of(calls[0]),
         ["- Old.", "- New.", "old memory", "## Regressed", "## Persistent", "## Improved", "## Stable"],
@@ -191,6 +192,8 @@ def test_without_a_memory_none_is_shown(tmp_path):
 def test_without_a_usable_answer_the_old_memory_is_kept_and_that_is_recorded(tmp_path, answers):
     found, calls = remembered(tmp_path, in_turn(*answers))
     assert (found.action, found.meta_skill_content, len(calls)) == ("kept", "old memory", len(answers))
+    assert len(found.problems) == (len(answers) if len(answers) > 1 else 0)
+    assert found.usage.calls == len(answers)
 
 
 @pytest.mark.parametrize("side", ["previous", "current"])

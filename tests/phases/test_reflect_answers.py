@@ -10,6 +10,7 @@ from optimizing import answer, ask, in_turn, settings, system_of, user_of
 from skillopt.envs.registry import environment
 from skillopt.errors import ProviderDead
 from skillopt.phases.reflect import Context, Group, reflect
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS
 from skillopt.records import Digest, Edit, Item, Patch, Pattern, Turn
 from tests.decisions.test_scoring import row
 
@@ -61,6 +62,10 @@ def mode_is(mode):
 def test_only_the_list_of_the_update_mode_is_taken(tmp_path, mode):
     found, calls = reflected(tmp_path, in_turn(ALL), mode_is(mode))
     assert len(calls) == 1
+    long = settings().model.rewrite_max_completion_tokens
+    assert long != MAX_ANSWER_TOKENS
+    assert calls[0].body["max_tokens"] == (long if mode == "full_rewrite_minibatch" else MAX_ANSWER_TOKENS)
+    assert found.groups[0].patch.reasoning == "r"
     patch = found.groups[0].patch
     kept = [len(patch.edits), len(patch.suggestions), len(patch.candidates)]
     assert kept == [int(mode == name) for name in FITTING]

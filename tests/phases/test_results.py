@@ -310,6 +310,23 @@ def test_best_skill_is_a_copy_of_the_text_that_was_scored(run):
         assert main([str(part) for part in command]) == ExitCode.CORRUPT_FILE
 
 
+@pytest.mark.parametrize(("hard", "best"), [(1.0, "last.md"), (0.0, "steps/step_0001/candidate.md")])
+def test_a_last_skill_with_rows_of_its_own_becomes_best_when_it_is_better(run, hard, best):
+    write_json(run / "config.json", load_run(RUN, [], {}))
+    gate = read_json(run / "slow_update/epoch_02/gate.json", Gate)
+    half = replace(gate.state.best, results=dict.fromkeys(gate.state.best.results, (0.5, 0.5)))
+    write_json(run / "gate.json", replace(gate, state=replace(gate.state, best=half)))
+    write_text(run / "steps/step_0001/candidate.md", BETTER)
+    write_text(run / "last.md", BETTER + "- The last.\n")
+    write_jsonl(run / "last.jsonl", [row(id_, hard) for id_ in half.results])
+    command = ["best_skill", "--config", run / "config.json", "--gates", run / "gate.json"]
+    command += ["--last", run / "last.md", "--last-rows", run / "last.jsonl"]
+    command += ["--out", run / "best_skill.md", "--record", run / "best_skill.json"]
+    assert main([str(part) for part in command]) == ExitCode.OK
+    assert read_json(run / "best_skill.json", Scored).skill == best
+    assert (run / "best_skill.md").read_bytes() == (run / best).read_bytes()
+
+
 # equal texts
 
 

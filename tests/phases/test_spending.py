@@ -2,8 +2,9 @@ import pytest
 
 from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError
+from skillopt.models.caps import Caps
 from skillopt.models.prices import Price
-from skillopt.phases.spending import prices_of, require_countable
+from skillopt.phases.spending import caps_of, prices_of, require_countable
 
 RUN = """
 env: {name: searchqa, split_mode: split_dir, split_dir: data}
@@ -52,6 +53,7 @@ def test_a_cap_that_could_not_be_kept_is_refused(resolve, overrides, said):
         ("budget.max_calls=1", "model.target_backend=cursor_exec"),
         ("budget.max_cost=1", "calls.prices={table}", "model.target=strong"),
         ("budget.max_cost=1", "calls.prices={table}", "model.target_backend=simulator"),
+        ("calls.prices={table}", "model.target=without-a-price"),
     ],
 )
 def test_a_cap_that_can_be_kept_is_not(resolve, overrides):
@@ -71,3 +73,9 @@ def test_a_simulated_model_is_free(resolve):
 def test_caps_are_whole_numbers_from_zero(resolve, value):
     with pytest.raises(ConfigError, match=r"budget\.max_calls"):
         resolve(f"budget.max_calls={value}")
+
+
+def test_each_cap_is_that_of_its_setting(resolve):
+    found = caps_of(resolve("budget.max_cost=1.5", "budget.max_tokens=20", "budget.max_calls=3"))
+    assert found == Caps(cost=1.5, tokens=20, calls=3)
+    assert caps_of(resolve()) == Caps()

@@ -59,6 +59,21 @@ def test_differences_are_of_item_means_and_right_or_wrong_of_the_first_pass():
     assert found.hard.mean == pytest.approx((0.5 + 0.0 + 0.5) / 3)
 
 
+def test_each_pass_has_its_own_rows():
+    second, third = ([row(id_, hard) for id_ in "abcd"] for hard in (0.0, 1.0))
+    passes = passes_of(AFTER, [*repeated(third, 2), *repeated(second, 1)])
+    assert [[one.hard for one in rows] for rows in passes] == [[1.0, 1.0, 0.0, 1.0], [0.0] * 4, [1.0] * 4]
+    assert spreads(passes).hard.values == (0.75, 0.0, 1.0)
+
+
+def test_task_types_are_sorted_and_each_has_its_own_rows():
+    kinds = ("qa", "", "long", "b", "z", "a")
+    found = by_task_type([row(f"i{n}", float(kind == "b"), kind=kind) for n, kind in enumerate(kinds)])
+    assert [(kind, one.score.hard, one.score.n) for kind, one in found.items()] == [
+        *(("a", 0.0, 1), ("b", 1.0, 1), ("long", 0.0, 1), ("qa", 0.0, 1), ("z", 0.0, 1)),
+    ]
+
+
 def test_passes_of_other_items_are_refused():
     with pytest.raises(CorruptFile, match="same items"):
         passes_of(AFTER, repeated(AFTER[:3], 1))

@@ -16,6 +16,7 @@ from skillopt.phases.update import (
     draft_from_candidates,
     draft_from_edits,
     draft_from_suggestions,
+    draft_without_model,
     fit_notes,
     judge,
 )
@@ -126,6 +127,13 @@ def test_the_first_candidate_that_is_not_empty_is_taken_and_regions_are_carried_
     draft = draft_from_candidates(GUIDED, patch)
     assert draft.text == "# Mine\n\n- All new.\n\n" + REGIONS
     assert draft.summary == "all"
+    assert draft_without_model(GUIDED, patch) == draft
+
+
+def test_edits_are_what_is_drafted_where_there_is_no_candidate():
+    patch = Patch(edits=(edit(),))
+    assert draft_without_model(GUIDED, patch) == draft_from_edits(GUIDED, patch)
+    assert draft_without_model(GUIDED, patch).text != GUIDED
 
 
 def test_without_a_candidate_that_says_anything_there_is_no_rewrite():

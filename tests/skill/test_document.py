@@ -104,3 +104,9 @@ def test_a_new_body_that_brings_regions_along_loses_them():
 
 def test_sha256_is_that_of_the_bytes():
     assert sha256("ü\r\n") == "992ec2a46da99aa00c19af2df453d0e3328a348e1011e55fe12d17b1a8e24463"
+
+
+@pytest.mark.parametrize("first", [END, START])
+def test_text_between_markers_that_make_no_region_stays(first):
+    second = START if first == END else NOTES_END
+    assert replace_body("old\n", f"a\n{first}\nkept\n{second}\nb\n") == "a\nkept\nb\n"

@@ -37,8 +37,10 @@ def test_markers_and_list_marks_in_notes_are_removed(note):
 
 
 def test_a_hand_written_appendix_is_read():
-    text = f"{START}\nLoose line\n* first\n  goes on\n\n- second\n  - nested\n+ **bold** third\n{END}\n"
-    assert appendix_notes(text) == ("Loose line", "first goes on", "second", "nested", "**bold** third")
+    notes = "Loose line\n* first\n  goes on\n\n- second\n  - nested\n+ **bold** third\nplain again\n"
+    text = f"{START}\n{notes}{END}\n"
+    expected = ("Loose line", "first goes on", "second", "nested", "**bold** third", "plain again")
+    assert appendix_notes(text) == expected
 
 
 def test_merging_drops_near_duplicates_and_keeps_the_order():

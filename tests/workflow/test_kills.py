@@ -10,11 +10,14 @@ from loop import Hold, Project, kind_of, model, until
 
 BOUNDARIES = (
     "preflight.json",
-    "steps/step_0001/rollouts.jsonl",
-    "steps/step_0001/merged.json",
-    "steps/step_0001/update.json",
-    "skills/skill_v0001.md",
-    "slow_update/epoch_02/pairs.json",
+    *(
+        f"steps/step_0001/{name}"
+        for name in ("rollouts.jsonl", "reflections.json", "merged.json", "patch.json")
+    ),
+    *(f"steps/step_0001/{name}" for name in ("update.json", "selection.jsonl", "gate.json")),
+    *(f"slow_update/epoch_01/{name}" for name in ("slow_update.json", "skill.md")),
+    *(f"slow_update/epoch_02/{name}" for name in ("sample.jsonl", "pairs.json", "slow_update.json")),
+    *(f"slow_update/epoch_02/{name}" for name in ("selection.jsonl", "gate.json")),
     "best_skill.md",
 )
 
@@ -64,7 +67,7 @@ def start_and_hold(project, server, kind):
 
 def test_killed_inside_phases(finished, project, server):
     kill_the_engine_alone(project, server)
-    for kind in ("failure_summary", "slow_update_content"):
+    for kind in ("failure_summary", "merge", "slow_update_content"):
         running, _ = start_and_hold(project, server, kind)
         running.kill()
         assert server.repeated == 0

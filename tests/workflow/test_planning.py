@@ -1,9 +1,10 @@
 """Dry runs before anything ran: size, other folders, several runs, refused configurations."""
 
 import json
+import re
 
 import pytest
-from project import Job, Project
+from project import ROOT, Job, Project
 
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
@@ -108,3 +109,18 @@ def test_a_thousand_steps_are_planned(project):
     for step in range(1, 1001):
         assert {f"results/large/steps/step_{step:04d}/{name}" for name in FILES} <= planned
     assert {f"results/large/slow_update/epoch_{epoch:02d}/gate.json" for epoch in range(1, 11)} <= planned
+
+
+RISKY = r"^checkpoint\b|\b(?:directory|temp|protected|scattergather)\(|^ +(?:retries|cache): "
+
+
+def test_nothing_of_the_engine_that_loses_or_doubts_paid_results_is_used():
+    """Outputs that it deletes, protects in name only or takes for whole, and graphs that are not static."""
+    rules = sorted((ROOT / "rules").glob("*.smk"))
+    assert len(rules) > 7
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*rules, ROOT / "Snakefile")}
+    found = {name: re.findall(RISKY, text, re.MULTILINE) for name, text in texts.items()}
+    assert not any(found.values()), found
+    profiles = sorted((ROOT / "profiles").glob("*/*.yaml"))
+    assert ROOT / "profiles/default/profile.yaml" in profiles
+    assert [path for path in profiles if "keep-incomplete" in path.read_text(encoding="utf-8")] == []

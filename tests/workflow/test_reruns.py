@@ -12,7 +12,7 @@ from standing import begun, file_of
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
 gradient: {{minibatch_size: 4}}
-optimizer: {{lr_scheduler: {scheduler}, slow_update_samples: 4}}
+optimizer: {{lr_scheduler: {scheduler}, slow_update_samples: 4{optimizer}}}
 evaluation: {{eval_test: {eval_test}}}
 env:
   name: searchqa
@@ -22,6 +22,7 @@ env:
 """
 COSINE = "results/cosine/summary.json"
 CONSTANT = "results/constant/summary.json"
+REWRITTEN = "results/rewritten/summary.json"
 CHAIN = ("rollout", "reflect", "aggregate", "select", "update", "evaluate", "gate")
 END = ("slow_update", "evaluate_slow_update", "gate_slow_update")
 LATER_END = ("compare", *END)
@@ -46,7 +47,9 @@ class Shape:
 
     def end(self, epoch):
         """Return the jobs at the end of an epoch; `sample` apart, which may run before it."""
-        return self.jobs(*(END if epoch == 1 else LATER_END), at=f"{epoch:02d}")
+        between = 1 < epoch < len(self._last_steps)
+        memory = ("meta_skill",) if between else ()
+        return self.jobs(*(END if epoch == 1 else LATER_END), *memory, at=f"{epoch:02d}")
 
     def tests(self, *names):
         return {Job(self.run, "evaluate_split", name) for name in names or self._tests}
@@ -86,16 +89,21 @@ class Shape:
 
 COS = Shape("cosine", (3, 6), TESTED)
 CON = Shape("constant", (7,), ())
+NEW = Shape("rewritten", (1, 2, 3), ())
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Two finished runs, made by one command."""
+    """Three finished runs, made by one command."""
     made = Project(tmp_path_factory.mktemp("reruns") / "project")
     made.sample("small", 14, 6, 6)
-    made.write_run("cosine", RUN.format(epochs=2, batch=5, scheduler="cosine", eval_test="true"))
-    made.write_run("constant", RUN.format(epochs=1, batch=2, scheduler="constant", eval_test="false"))
-    made.snakemake("--quiet", "all", "--", COSINE, CONSTANT)
+    cosine = {"epochs": 2, "batch": 5, "scheduler": "cosine", "eval_test": "true", "optimizer": ""}
+    constant = {**cosine, "scheduler": "constant", "eval_test": "false"}
+    mode = ", skill_update_mode: rewrite_from_suggestions"
+    made.write_run("cosine", RUN.format(**cosine))
+    made.write_run("constant", RUN.format(**constant | {"epochs": 1, "batch": 2}))
+    made.write_run("rewritten", RUN.format(**constant | {"epochs": 3, "batch": 14, "optimizer": mode}))
+    made.snakemake("--quiet", "all", "--", COSINE, CONSTANT, REWRITTEN)
     return made
 
 
@@ -136,6 +144,12 @@ SETTINGS = [
     ("optimizer.min_learning_rate=4", COSINE, COS.onwards(3, "select")),
     ("optimizer.lr_scheduler=linear", COSINE, COS.onwards(2, "select")),
     ("optimizer.lr_scheduler=constant", COSINE, COS.onwards(3, "select")),
+    ("gradient.merge_batch_size=4", COSINE, COS.onwards(1, "aggregate")),
+    ("optimizer.lr_control_mode=autonomous", COSINE, COS.onwards(1, "select")),
+    ("env.max_skill_chars=9000", COSINE, COS.onwards(1, "update")),
+    ("optimizer.longitudinal_pair_policy=unchanged", COSINE, COS.end(2) | COS.final()),
+    ("optimizer.slow_update_samples=3", COSINE, COS.sample(2) | COS.end(2) | COS.final()),
+    ("evaluation.use_gate=false", COSINE, COS.measured()),
     ("model.target_simulator_seed=5", COSINE, everything_by_the_target()),
     ("model.optimizer_simulator_seed=5", COSINE, COS.onwards(1, "reflect")),
     (
@@ -191,7 +205,7 @@ def test_an_item_or_a_touched_file_after_a_start(project, tmp_path, monkeypatch,
 
 def test_a_finished_run_has_nothing_to_do(project):
     for environment in ({}, {"PYTHONHASHSEED": "7"}):
-        assert project.planned(COSINE, CONSTANT, env=environment) == set()
+        assert project.planned(COSINE, CONSTANT, REWRITTEN, env=environment) == set()
 
 
 def test_a_new_budget_is_what_select_is_told(project):
@@ -286,6 +300,8 @@ def test_another_checkout_re_runs_nothing(project):
 
 
 PROMPTS = [
+    ("skillopt/envs/searchqa/prompts/analyst_failure.md.j2", COS.onwards(1, "reflect")),
+    ("skillopt/prompts/analyst_success.md.j2", COS.onwards(1, "reflect")),
     ("skillopt/prompts/merge.md.j2", COS.onwards(1, "aggregate")),
     ("skillopt/prompts/rank.md.j2", COS.onwards(1, "select")),
     ("skillopt/prompts/slow_update.md.j2", COS.end(1) | COS.after(3)),
@@ -293,12 +309,22 @@ PROMPTS = [
     ("skillopt/prompts/rewrite.md.j2", set()),  # used by another update mode
     ("skillopt/envs/searchqa/prompts/target_user.md", everything_by_the_target()),
 ]
+PROMPTS_OF_REWRITING = [
+    ("skillopt/prompts/rewrite.md.j2", NEW.onwards(1, "update")),
+    ("skillopt/prompts/meta_skill.md.j2", NEW.jobs("meta_skill", at="02") | NEW.onwards(3, "reflect")),
+]
 
 
 @pytest.mark.parametrize(("prompt", "jobs"), PROMPTS, ids=[row[0].rpartition("/")[2] for row in PROMPTS])
 def test_an_edited_prompt_re_runs_what_it_feeds(rerun, edited, prompt, jobs):
     edited(prompt, lambda content: content + b"\n")
     assert rerun(COSINE) == jobs
+
+
+@pytest.mark.parametrize(("prompt", "jobs"), PROMPTS_OF_REWRITING, ids=["rewrite", "meta_skill"])
+def test_prompts_of_another_update_mode_and_of_a_run_that_reads_its_memory(rerun, edited, prompt, jobs):
+    edited(prompt, lambda content: content + b"\n")
+    assert rerun(REWRITTEN) == jobs
 
 
 def test_another_initial_skill_re_runs_everything_and_its_copy_nothing(project, rerun):

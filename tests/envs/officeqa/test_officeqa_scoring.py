@@ -75,6 +75,8 @@ def test_the_same_number_in_another_form(said, gold):
         ("coal and iron", "coal", 0.5),
         ("", "5", 0.0),
         ("1" * 5000, "5", 0.0),
+        ("0", "million", 0.0),
+        ("0", "-", 0.0),
     ],
 )
 def test_another_answer(said, gold, soft):

@@ -71,6 +71,8 @@ def test_which_files_are_test_cases(tmp_path, names, expected):
         ({"answer_position": 7}, "expected text in `answer_position`"),
         ({"spreadsheet_path": "../elsewhere"}, "expected a folder below that of the data"),
         ({"spreadsheet_path": "/etc"}, "expected a folder below that of the data"),
+        ({"spreadsheet_path": "spreadsheet/../spreadsheet/1-1"}, "expected a folder below that of the data"),
+        ({"spreadsheet_path": 7}, "expected a folder below that of the data"),
         ({"spreadsheet_path": "nothing"}, "found no pair"),
     ],
 )
