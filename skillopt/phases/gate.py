@@ -304,13 +304,14 @@ def _candidate_of(
     text = read_text(args.candidate)
     rows = read_jsonl(args.rows, Row)
     files = Files(skill=_below(args.candidate, run), rows=_below(args.rows, run))
-    candidate = scored(text, rows, files, rule)
-    if sha256(text) != made.candidate_sha256 or not _complete(candidate, state.current, rule):
-        raise CorruptFile(
-            f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
-            "found other content. Delete both and run the same command again; paid replies are kept."
-        )
-    return candidate
+    if sha256(text) == made.candidate_sha256:
+        candidate = scored(text, rows, files, rule)
+        if _complete(candidate, state.current, rule):
+            return candidate
+    raise CorruptFile(
+        f"{args.candidate}, {args.rows}: expected the candidate that the update recorded and its rows, "
+        "found other content. Delete both and run the same command again; paid replies are kept."
+    )
 
 
 def _complete(candidate: Scored, current: Scored, rule: GateRule) -> bool:

@@ -5,7 +5,7 @@ from endpoint import Answer
 from msgspec.structs import replace
 from optimizing import RUN, ask, in_turn, settings, user_of
 
-from skillopt.__main__ import main
+from skillopt.cli import main
 from skillopt.config.resolve import load_run
 from skillopt.decisions.pairs import classify
 from skillopt.envs.registry import environment

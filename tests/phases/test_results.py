@@ -315,9 +315,11 @@ def test_a_last_skill_with_rows_of_its_own_becomes_best_when_it_is_better(run, h
     write_json(run / "config.json", load_run(RUN, [], {}))
     gate = read_json(run / "slow_update/epoch_02/gate.json", Gate)
     half = replace(gate.state.best, results=dict.fromkeys(gate.state.best.results, (0.5, 0.5)))
-    write_json(run / "gate.json", replace(gate, state=replace(gate.state, best=half)))
+    text = BETTER + "- The last.\n"
+    current = replace(gate.state.current, sha256=sha256(text))
+    write_json(run / "gate.json", replace(gate, state=replace(gate.state, current=current, best=half)))
     write_text(run / "steps/step_0001/candidate.md", BETTER)
-    write_text(run / "last.md", BETTER + "- The last.\n")
+    write_text(run / "last.md", text)
     write_jsonl(run / "last.jsonl", [row(id_, hard) for id_ in half.results])
     command = ["best_skill", "--config", run / "config.json", "--gates", run / "gate.json"]
     command += ["--last", run / "last.md", "--last-rows", run / "last.jsonl"]

@@ -42,7 +42,7 @@ def test_a_module_plans_trains_and_keeps_its_records_up_to_date(folder):
     assert not (folder / "results").exists()
 
     done = snakemake(folder, *PROFILE)
-    assert "['config.json', 'logs', 'plan.json']" in done.stdout
+    assert "['basis.json', 'config.json', 'logs', 'plan.json']" in done.stdout
     results = folder / "results/mine"
     assert (folder / "deployed/AGENTS.md").read_bytes() == (results / "best_skill.md").read_bytes()
     assert jobs_in(snakemake(folder, *PROFILE, "--dry-run").stdout) == set()

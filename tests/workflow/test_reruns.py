@@ -12,7 +12,7 @@ from standing import begun, file_of
 RUN = """
 train: {{num_epochs: {epochs}, batch_size: {batch}}}
 gradient: {{minibatch_size: 4}}
-optimizer: {{lr_scheduler: {scheduler}, slow_update_samples: 4{optimizer}}}
+optimizer: {{lr_scheduler: {scheduler}{optimizer}}}
 evaluation: {{eval_test: {eval_test}}}
 env:
   name: searchqa
@@ -20,6 +20,7 @@ env:
   split_dir: data/small
   workers: 8
 """
+SAMPLES = ", slow_update_samples: 4"
 COSINE = "results/cosine/summary.json"
 CONSTANT = "results/constant/summary.json"
 REWRITTEN = "results/rewritten/summary.json"
@@ -97,9 +98,9 @@ def project(tmp_path_factory):
     """Three finished runs, made by one command."""
     made = Project(tmp_path_factory.mktemp("reruns") / "project")
     made.sample("small", 14, 6, 6)
-    cosine = {"epochs": 2, "batch": 5, "scheduler": "cosine", "eval_test": "true", "optimizer": ""}
-    constant = {**cosine, "scheduler": "constant", "eval_test": "false"}
-    mode = ", skill_update_mode: rewrite_from_suggestions"
+    cosine = {"epochs": 2, "batch": 5, "scheduler": "cosine", "eval_test": "true", "optimizer": SAMPLES}
+    constant = {**cosine, "scheduler": "constant", "eval_test": "false", "optimizer": ""}
+    mode = f"{SAMPLES}, skill_update_mode: rewrite_from_suggestions"
     made.write_run("cosine", RUN.format(**cosine))
     made.write_run("constant", RUN.format(**constant | {"epochs": 1, "batch": 2}))
     made.write_run("rewritten", RUN.format(**constant | {"epochs": 3, "batch": 14, "optimizer": mode}))
