@@ -119,7 +119,7 @@ def learning(record: RunRecord) -> Figure:
     used = [kind for kind in MARKS if kind in fates]
     chart = curves(
         f"{record.name}: {metric} score over the run",
-        _in_words(metric, current, best, fates_in_words(done)),
+        _in_words(metric, current, best, fates_in_words(done)) + _given_up(done),
         [_place(decision) for decision in done],
         series,
         marks=[mark for place, d in enumerate(done) if (mark := _mark(place, d, metric))],
@@ -135,13 +135,14 @@ def learning(record: RunRecord) -> Figure:
             d.gate.action,
             batch,
             d.gate.candidate.value if d.gate.candidate else None,
+            d.gate.left_out,
             now,
             top,
         )
         for d, batch, now, top in zip(done, batches, current, best, strict=True)
         if d.gate
     ]
-    header = ("decision", "epoch", "action", "training_batch", "candidate", "current", "best")
+    header = ("decision", "epoch", "action", "training_batch", "candidate", "left_out", "current", "best")
     return Figure(key="learning", chart=chart, header=header, rows=tuple(rows))
 
 
@@ -201,6 +202,13 @@ def _in_words(metric: str, current: Sequence[float | None], best: Sequence[float
         return "No score yet."
     told = f"The {metric} score on the selection split began at {current[0]:.3f}; the best is {best[-1]:.3f}."
     return f"{told} {counts[0].upper()}{counts[1:]}." if counts else told
+
+
+def _given_up(decisions: Sequence[Decision]) -> str:
+    count = sum(decision.gate is not None and decision.gate.left_out > 0 for decision in decisions)
+    if not count:
+        return ""
+    return f" {count} candidates were given up early: each stands at the most that it could have reached."
 
 
 def scores(run: str, skills: Sequence[SkillScores]) -> Figure:

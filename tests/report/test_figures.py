@@ -7,7 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 from madeup import MadeUp
+from msgspec.structs import replace
 
+from skillopt.files import read_json, write_json
+from skillopt.records import Gate
 from skillopt.report.chart import Mark, Series, ticks
 from skillopt.report.figures import as_csv, figures_of
 from skillopt.report.plots import curves
@@ -52,6 +55,21 @@ def test_the_learning_curve_marks_every_candidate(made):
     assert outlines["candidate accepted"] != outlines["rejected"]
     words = [element.text for element in root.iter(f"{SVG}text")]
     assert {"current skill", "best skill", "training batch", "rejected", "epoch 2", "e1"} <= set(words)
+
+
+def test_a_candidate_given_up_early_is_said_to_be_drawn_at_its_most(made):
+    made.whole()
+    path = made.folder / "steps/step_0004/gate.json"
+    gate = read_json(path, Gate)
+    assert (gate.action, gate.left_out) == ("reject", 0)
+    assert "given up" not in drawn(figures(made)["learning"])[0].find(f"{SVG}desc").text
+    write_json(path, replace(gate, left_out=3))
+    figure = figures(made)["learning"]
+    root, said = drawn(figure)
+    assert "1 candidates were given up early" in root.find(f"{SVG}desc").text
+    assert "step 4: rejected, hard at most 0.125, compared with 0.250" in said
+    rows = list(csv.DictReader(io.StringIO(as_csv(figure.header, figure.rows))))
+    assert [row["left_out"] for row in rows] == ["0", "0", "0", "0", "0", "3", "0"]
 
 
 def test_a_mark_without_a_value_stands_on_the_axis_and_not_on_the_line():
