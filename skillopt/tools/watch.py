@@ -107,6 +107,8 @@ def _bar(done: int, total: int, width: int) -> Text:
 
 def _phases(phases: Iterable[Phase]) -> Table:
     table = Table.grid(padding=_MARGIN)
+    for wraps in (False, False, False, False, True):  # what does not fit goes on below in the last column
+        table.add_column(no_wrap=not wraps)
     for phase in phases:
         for part in phase.sign.parts or (None,):
             table.add_row(Text(clean(phase.name)), *_part(part, phase))
@@ -122,7 +124,7 @@ def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
         statuses.append(f"mean hard {part.hard:.3f}")
     return (
         Text(f"{part.done}/{part.total}"),
-        _bar(part.done, part.total, 20),
+        _bar(part.done, part.total, 10),
         Text(f"{part.rate:.1f}/s  {left}".rstrip()),
         Text(clean(", ".join(statuses))),
     )

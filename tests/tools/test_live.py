@@ -101,6 +101,17 @@ def test_a_lock_is_not_opened_while_another_machine_works_in_the_folder(run, mon
     assert not lock.exists()
 
 
+def test_in_a_narrow_terminal_names_and_numbers_stay_whole(run):
+    part = Part(what="w", total=140, done=10, statuses={"scored": 9, "timeout": 1}, hard=0.25, seconds=500.0)
+    sign(run, "workflow")
+    sign(run, "step_0001/rollout", parts=(part,))
+    seen = shown(run, width=80)
+    assert "step_0001/rollout  10/140 " in seen
+    assert " 0.0/s  1 h 48 min left" in seen
+    assert "9 scored" in seen
+    assert max(map(len, seen.splitlines())) <= 80
+
+
 def test_running_with_what_is_at_work(run):
     part = Part(what="w", total=40, done=10, statuses={"scored": 9, "timeout": 1}, hard=0.25, seconds=5.0)
     sign(run, "workflow")

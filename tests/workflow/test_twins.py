@@ -4,6 +4,8 @@ from collections import Counter
 
 from loop import ROOT, Project, model
 
+PROBES = 2
+"""The tiny calls of preflight: one to each role's model."""
 COMMAND = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "4", "--config", "runs=loop twin")
 
 
@@ -23,8 +25,9 @@ def test_two_identical_runs_in_one_command_pay_once(server, tmp_path):
     count = Counter()
     for run in ("loop", "twin"):
         for total in project.read(f"../{run}/calls.json")["totals"]:
-            count.update(made=total["made"], replayed=total["replayed"])
+            probe = total["phase"] == "preflight"  # a model that has answered already is not asked again
+            count.update(made=total["made"], replayed=0 if probe else total["replayed"])
     assert server.repeated == 0
-    assert count == {"made": project.kept(), "replayed": project.kept()}
+    assert count == {"made": project.kept(), "replayed": project.kept() - PROBES}
     best = [(project.results / name).read_bytes() for name in ("best_skill.md", "../twin/best_skill.md")]
     assert best[0] == best[1]
