@@ -120,7 +120,7 @@ def test_running_with_what_is_at_work(run):
     seen = shown(run, width=140)
     assert seen.startswith("run  running  epoch 1 of 1, step 0 of 2, for 1 min 30 s")
     (line,) = [line for line in seen.splitlines() if line.startswith("step_0001/rollout")]
-    said = "step_0001/rollout 10/40 #####............... 2.0/s 15 s left 9 scored, 1 timeout, mean hard 0.250"
+    said = "step_0001/rollout 10/40 ##........ 2.0/s 15 s left 9 scored, 1 timeout, mean hard 0.250"
     assert " ".join(line.split()) == said
     assert "step_0001/select   for 1 min 30 s" in seen
     assert "none yet" in seen
