@@ -22,7 +22,7 @@ demo: $(BIN)/skillopt ## train on the sample data with the simulator and print t
 
 test: $(BIN)/skillopt ## run all checks and tests
 	$(MAKE) check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/workflow tests/docs tests
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder tests/workflow tests/docs tests
 
 check: $(BIN)/skillopt ## format, lint and types
 	$(BIN)/ruff format --check .

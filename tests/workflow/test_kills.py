@@ -6,53 +6,8 @@ import signal
 import psutil
 import pytest
 from endpoint import Answer
-from loop import Hold, Project, kind_of, model, until
-
-BOUNDARIES = (
-    "preflight.json",
-    *(
-        f"steps/step_0001/{name}"
-        for name in ("rollouts.jsonl", "reflections.json", "merged.json", "patch.json")
-    ),
-    *(f"steps/step_0001/{name}" for name in ("update.json", "selection.jsonl", "gate.json")),
-    *(f"slow_update/epoch_01/{name}" for name in ("slow_update.json", "skill.md")),
-    *(f"slow_update/epoch_02/{name}" for name in ("sample.jsonl", "pairs.json", "slow_update.json")),
-    *(f"slow_update/epoch_02/{name}" for name in ("selection.jsonl", "gate.json")),
-    "best_skill.md",
-)
-
-
-def same_result(project, finished, server):
-    """Go on to the end: nothing was paid for twice, and the files are those of an undisturbed run."""
-    running = project.train()
-    assert running.code == 0, running.text
-    assert server.repeated == 0
-    assert project.files() == finished.files()
-    assert not [path for path in project.results.rglob("*.partial") if ".calls" not in path.parts]
-
-
-def until_written(running, project, name):
-    until(lambda: (project.results / name).exists() or running.process.poll() is not None)
-    assert running.process.poll() is None, running.text
-
-
-def until_kept(project, server):
-    """Replies that were sent are in the store: what is on its way to it is nobody's fault."""
-    until(lambda: project.all_kept(server))
-
-
-def test_killed_between_phases(finished, project, server):
-    for name in BOUNDARIES:
-        server.rule = model
-        running = project.start()
-        until_written(running, project, name)
-        server.freeze()
-        until_kept(project, server)
-        running.kill()
-        assert server.repeated == 0, name
-    server.rule = model
-    same_result(project, finished, server)
-    assert len(server.answered) == finished.call_count
+from killing import same_result, until_kept
+from loop import Hold, Project, kind_of, model
 
 
 def start_and_hold(project, server, kind):
