@@ -253,9 +253,9 @@ def _read(path: Path, environment: Environment) -> _Read:
     found = _Read(path=path, items=environment.read(path))
     problems = [(i, problem) for i, item in enumerate(found.items) if (problem := environment.check(item))]
     if problems:
-        index, problem = problems[0]
-        more = f" ({len(problems) - 1} more entries cannot be used either)" if problems[1:] else ""
-        raise DataError(f"{found.place(index)}: {problem}{more}")
+        told = [f"{found.place(index)}: {problem}" for index, problem in problems[:_LISTED]]
+        more = [f"{len(problems) - _LISTED} more of this file"] if len(problems) > _LISTED else []
+        raise DataError("\n".join([*told, *more]))
     return found
 
 

@@ -223,10 +223,18 @@ def test_items_that_the_benchmark_cannot_use_are_refused(tmp_path):
     settings = write_splits(tmp_path, val=[*entries("v"), *bad])
     with pytest.raises(DataError) as caught:
         load(**settings)
-    assert str(caught.value) == (
-        f"{tmp_path}/val/items.json, entry 2 (id 'bad0'): expected a question in `q`, found None "
-        "(2 more entries cannot be used either)"
-    )
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path}/val/items.json, entry {n + 2} (id 'bad{n}'): expected a question in `q`, found None"
+        for n in range(3)
+    ]
+
+
+def test_of_many_unusable_items_the_first_five_are_told(tmp_path):
+    bad = [{"id": f"bad{n}"} for n in range(9)]
+    with pytest.raises(DataError) as caught:
+        load(**write_splits(tmp_path, val=[*entries("v"), *bad]))
+    told = str(caught.value).splitlines()
+    assert ("'bad4'" in told[4], told[5:]) == (True, ["4 more of this file"])
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test"])

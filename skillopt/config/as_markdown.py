@@ -35,8 +35,8 @@ Later layers win, key by key:
    `..._DEPLOYMENT`), and for each setting of a backend in use `<ROLE>_<BACKEND>_<SETTING>` or
    `<BACKEND>_<ROLE>_<SETTING>`, then `<BACKEND>_<SETTING>` (`TARGET_OPENAI_COMPATIBLE_BASE_URL`,
    `OPENAI_COMPATIBLE_BASE_URL`); a blank variable is not set;
-6. the command line: `snakemake --config set="train.num_epochs=2 optimizer.learning_rate=8"`, or
-   `skillopt train <run> --set train.num_epochs=2`.
+6. the command line: `snakemake --config set="train.num_epochs=2 optimizer.learning_rate=8"` (all in one
+   `set`: of two the engine keeps the last), or `skillopt train <run> --set train.num_epochs=2`.
 
 `results/<run>/config.json` holds what came out, and for each value that is not the default where it came
 from.

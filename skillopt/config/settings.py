@@ -110,7 +110,7 @@ class Evaluation(Section, frozen=True, kw_only=True):
         bool,
         _says(
             "End the evaluation of a candidate as soon as it can no longer score higher than the current "
-            "skill: the decision is the same, a rejected candidate has rows of a part of the items only."
+            "skill: it is rejected all the same, with rows of a part of the items only (docs/budget.md)."
         ),
     ] = False
     gate_metric: Annotated[

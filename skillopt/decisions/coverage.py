@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from skillopt.errors import LowCoverage
+from skillopt.errors import LowCoverage, ProviderDead
 from skillopt.records import UNSCORED, Row
 
 
 def require_coverage(rows: Sequence[Row], min_coverage: float, what: str) -> None:
     """Raise LowCoverage, naming the commonest error, when too few rows have a score.
 
-    `min_coverage` is a share; no row with a score is never enough.
+    `min_coverage` is a share; no row with a score is never enough. When the provider failed on each of
+    them, however few they are, it is ProviderDead.
     """
     failed = [row for row in rows if row.status in UNSCORED]
     scored = len(rows) - len(failed)
@@ -18,7 +19,8 @@ def require_coverage(rows: Sequence[Row], min_coverage: float, what: str) -> Non
         return
     errors = Counter(_cause(row) for row in failed)
     commonest, times = errors.most_common(1)[0] if errors else ("there are no items", 0)
-    raise LowCoverage(
+    dead = failed and not scored and all(row.status == "provider_error" for row in failed)
+    raise (ProviderDead if dead else LowCoverage)(
         f"{what}: {scored} of {len(rows)} items have a score, expected a share of at least {min_coverage} "
         f"(evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
         "Run the same command again: only what is missing is paid for."

@@ -1,12 +1,13 @@
 """The forecast of a run: calls, tokens and cost per role and phase, and what the call store holds of them."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from skillopt.config.resolved import Resolved
+from skillopt.config.settings import Budget
 from skillopt.data import Splits, used_items
 from skillopt.files import read_text
 from skillopt.forecast.counts import (
@@ -67,7 +68,8 @@ class Line(Amount, frozen=True, kw_only=True):
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What a run will take.
 
-    `made` is how many calls it has paid for so far, `prices` the price table, "" for none.
+    `made` is how many calls it has paid for so far, `prices` the price table, "" for none; `caps` says
+    which limits of the section `budget` it reaches, or may.
     """
 
     run: str
@@ -80,6 +82,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     total: Amount
     made: int
     prices: str
+    caps: tuple[str, ...]
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +112,7 @@ async def forecast(run: Run, store: Path, *, most: int = 0) -> Forecast:
         _line(resolved, part, sizes, _held(part, plan, seen, held_probes), means, prices)
         for part in _by_phase([*probing, *counts])
     ]
+    total = _sum(lines)
     return Forecast(
         run=plan.run,
         models={role: f"{model.backend}/{model.model}" for role, model in sorted(resolved.roles.items())},
@@ -117,10 +121,25 @@ async def forecast(run: Run, store: Path, *, most: int = 0) -> Forecast:
         steps=len(plan.steps),
         jobs=count_jobs(resolved.settings, plan),
         lines=tuple(lines),
-        total=_sum(lines),
+        total=total,
         made=sum(total.made for total in totals),
         prices=resolved.settings.calls.prices,
+        caps=tuple(caps_reached(total, resolved.settings.budget)),
     )
+
+
+def caps_reached(total: Amount, budget: Budget) -> Iterator[str]:
+    """Say of each cap whether a run that finds nothing in the call store reaches it, or may."""
+    tokens = total.prompt + total.completion
+    needs: list[tuple[str, float, tuple[float, float]]] = [
+        ("max_calls", budget.max_calls, (total.paid.low, total.paid.high)),
+        ("max_tokens", budget.max_tokens, (tokens.low, tokens.high)),
+        ("max_cost", budget.max_cost, total.cost or (0.0, 0.0)),
+    ]
+    for key, cap, (low, high) in needs:
+        if cap and high > cap:
+            how = "will be reached, unless the call store holds replies" if low > cap else "may be reached"
+            yield f"cap: budget.{key} = {cap:g} {how}; the run then stops, and goes on when it is raised."
 
 
 async def _look(run: Run, bench: Bench, skill: str, store: Store, most: int) -> dict[str, dict[str, Seen]]:

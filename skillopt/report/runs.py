@@ -25,7 +25,10 @@ MOST_CURVES = COLOURS * len(DASHES)
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `settings` are those that differ between the runs; counts are None where unknown."""
+    """One run. `settings` are those that differ between the runs; counts are None where unknown.
+
+    `accepted` and `rejected` count the candidates of steps and of ends of epochs, as the score table does.
+    """
 
     run: str
     state: str
@@ -105,7 +108,7 @@ def data_notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
 def _row(name: str, run: RunRecord, settings: dict[str, str]) -> RunRow:
     skills = {skill.name: skill for skill in skills_of(run)}
     initial, best = skills.get("initial"), skills.get("best")
-    fates = [fate(decision) for decision in run.done if decision.is_step]
+    fates = [fate(decision) for decision in run.done]
     calls = calls_of(run)
     return RunRow(
         run=name,

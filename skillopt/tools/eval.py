@@ -82,4 +82,6 @@ def _require_files(skills: dict[str, str]) -> None:
         raise ConfigError("expected skills to evaluate, found none: give --skill or set evaluation.skills")
     for name, path in skills.items():
         if path and not Path(path).is_file():
-            raise ConfigError(f"skill {name}: expected a file at {path}, found none")
+            raise ConfigError(
+                f"skill {name}: expected none, initial, best, last or a file, found no file at {path}"
+            )

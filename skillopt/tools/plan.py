@@ -11,13 +11,17 @@ from pathlib import Path
 
 import msgspec
 
+from skillopt.checked import checked_summary
 from skillopt.config.resolve import load_run
+from skillopt.config.resolved import Resolved
 from skillopt.files import write_json
 from skillopt.forecast.counts import Range
 from skillopt.forecast.estimate import Amount, Forecast, forecast
 from skillopt.models.estimates import CHARS_PER_TOKEN
 from skillopt.naming import run_name
 from skillopt.phases.plan import plan_run
+from skillopt.phases.summary import rests_on
+from skillopt.records import Plan
 from skillopt.runs import Run
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
@@ -44,7 +48,14 @@ def main(args: argparse.Namespace) -> None:
     if args.format == "json":
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
+        if _is_finished(args.store.parent / args.run, resolved, plan):
+            print("the run is finished with these settings: nothing would be run. In all it took:\n")
         print(text(found))
+
+
+def _is_finished(folder: Path, resolved: Resolved, plan: Plan) -> bool:
+    path = folder / "summary.json"
+    return path.exists() and checked_summary(path).rests_on == rests_on(folder, resolved, plan)
 
 
 def headline(found: Forecast) -> str:
@@ -103,6 +114,7 @@ def notes(found: Forecast) -> Iterator[str]:
     yield "models: " + ", ".join(f"{role} {name}" for role, name in found.models.items())
     if found.simulated:
         yield f"simulated, and free: {', '.join(found.simulated)}"
+    yield from found.caps
     yield "calls: what the phases ask for; paid for: what the provider gets when the call store is empty."
     yield "held: replies in the call store, of the requests that are known before the run starts."
     yield (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from skillopt.decisions.coverage import own_failure_of_all, require_coverage
 from skillopt.decisions.scoring import interval, mean, pair, results_of, score
-from skillopt.errors import LowCoverage
+from skillopt.errors import LowCoverage, ProviderDead
 from skillopt.records import Failure, Row, Usage
 
 
@@ -84,11 +84,19 @@ def test_coverage_names_the_commonest_error():
 
 def test_no_scored_row_is_never_enough():
     with pytest.raises(LowCoverage, match="0 of 1"):
-        require_coverage([row("a", None, status="provider_error", error="gone")], 0.0, "rollout")
-    with pytest.raises(LowCoverage, match=r"Commonest error \(1 times\): provider_error\. Run"):
-        require_coverage([row("a", None, status="provider_error")], 0.0, "rollout")
+        require_coverage([row("a", None, status="timeout", error="slow")], 0.0, "rollout")
+    with pytest.raises(LowCoverage, match=r"Commonest error \(1 times\): harness_error\. Run"):
+        require_coverage([row("a", None, status="harness_error")], 0.0, "rollout")
     with pytest.raises(LowCoverage, match="there are no items"):
         require_coverage([], 0.0, "rollout")
+
+
+def test_a_provider_that_failed_on_every_item_is_dead_however_few_they_are():
+    gone = row("a", None, status="provider_error", error="gone")
+    with pytest.raises(ProviderDead, match=r"0 of 2 .* provider_error: gone"):
+        require_coverage([gone, gone], 0.0, "rollout")
+    with pytest.raises(LowCoverage, match="0 of 2"):
+        require_coverage([gone, row("b", None, status="timeout", error="slow")], 0.0, "rollout")
 
 
 def test_a_target_that_never_answers_in_form_is_said():

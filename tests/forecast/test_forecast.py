@@ -162,3 +162,22 @@ def test_in_words(made):
     _, unpriced = made("calls.prices=")
     assert unpriced.total.cost is None
     assert "cost: unknown without a price table" in text(unpriced)
+
+
+def test_caps_that_are_reached_are_said(made):
+    _, found = made()
+    low, high = found.total.paid.low, found.total.paid.high
+    _, certain = made(f"budget.max_calls={low - 1}", f"budget.max_cost={found.total.cost[1] + 1}")
+    assert certain.caps == (
+        f"cap: budget.max_calls = {low - 1} will be reached, unless the call store holds replies; "
+        "the run then stops, and goes on when it is raised.",
+    )
+    assert certain.caps[0] in text(certain)
+    _, open_ = made(f"budget.max_calls={low}", "budget.max_tokens=1")
+    assert [cap.partition(" = ")[0] for cap in open_.caps] == [
+        "cap: budget.max_calls",
+        "cap: budget.max_tokens",
+    ]
+    assert "may be reached" in open_.caps[0] and "will be reached" in open_.caps[1]
+    _, enough = made(f"budget.max_calls={high}")
+    assert enough.caps == found.caps == ()

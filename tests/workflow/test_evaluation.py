@@ -102,7 +102,10 @@ def test_a_provider_that_fails_is_no_score(project, server):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--skill", "gone.md"), "skill gone: expected a file at gone.md, found none"),
+        (
+            ("--skill", "gone.md"),
+            "skill gone: expected none, initial, best, last or a file, found no file at gone.md",
+        ),
         ((), "expected skills to evaluate, found none"),
         (("--skill", "none", "--split", "valid"), "expected a split out of"),
         (("--skill", "none", "--repeats", "0"), "evaluation.repeats: expected a whole number (1 or more)"),
