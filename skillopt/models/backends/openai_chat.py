@@ -190,7 +190,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     _endpoint.refuse(check(role, env))
     settings = _settings(role)
     access = access_of(role, settings, env)
-    key = _endpoint.find_key(access.names, env) if access.by_key else ""
+    key = _endpoint.key_of(access.names, env) if access.by_key else ""
     return OpenAIChat(role.model, settings, access, key, env)
 
 
