@@ -16,6 +16,7 @@ from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
 from skillopt.errors import CorruptFile, SkillOptError
 from skillopt.files import read_json, read_jsonl, read_text, write_jsonl
+from skillopt.models.arguments import sendable
 from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
 from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
@@ -72,7 +73,7 @@ class _Talk:
         self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
     ) -> Reply:
         request = Request(
-            messages=messages,
+            messages=tuple(map(sendable, messages)),
             max_completion_tokens=self._limit,
             tools=tools,
             tool_choice=tool_choice,

@@ -253,7 +253,7 @@ class ChatEndpoint:
                 raise
             message = f"no reply from the endpoint within {self._timeout:g} s (timeout_seconds)"
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
-        if response.status != 200:
+        if response.status not in _chat.SUCCESS:
             raise _chat.status_error(response.status, response.headers, response.content, self._say)
         return masked(_chat.read_reply(response.content, self._say), self._secrets)
 
