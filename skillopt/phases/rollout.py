@@ -24,6 +24,7 @@ from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.process import run_async
 from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Turn, Usage
 from skillopt.skill import visible
+from skillopt.texts import utf8_problem
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +128,8 @@ async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> 
     try:
         async with limit:
             attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
+        if problem := utf8_problem(attempt):  # one row that cannot be written would cost all of them
+            attempt = _unscored("harness_error", "not_utf8", f"what the benchmark recorded: {problem}")
     except CallError as error:
         attempt = _unscored(error.kind, error.code or type(error).__name__, str(error))
     except SkillOptError:
