@@ -1,8 +1,12 @@
 """Text of anybody's, models, providers and data sets among them, made fit to be shown: never obeyed."""
 
 import unicodedata
+from typing import Any
+
+import msgspec
 
 MARK = "\N{REPLACEMENT CHARACTER}"
+NOT_UTF8 = "expected text that can be written as UTF-8, found half a surrogate pair or other bytes"
 _UNSHOWN = frozenset({"Cc", "Cf", "Zl", "Zp"})
 """Unicode's categories of control, direction and line characters, such as those that move a cursor."""
 
@@ -14,6 +18,18 @@ def plain(text: str, *, kept: str = "\n\t", mark: str = MARK) -> str:
     return "".join(
         mark if unicodedata.category(char) in _UNSHOWN and char not in kept else char for char in text
     )
+
+
+def utf8_problem(value: Any) -> str:
+    """Say that a text, or one in a record, cannot be written as UTF-8 ("" when all can); it is not shown.
+
+    Bytes that are no UTF-8 become such text where Python takes them from the environment or a file name.
+    """
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return NOT_UTF8
+    return ""
 
 
 def single_line(text: str) -> str:

@@ -65,3 +65,23 @@ def test_help_says_which_files_are_read_and_written(name):
 
 def _says(text):
     return any(word in text for word in ("(read", "written", " read"))
+
+
+def test_a_variable_that_is_no_text_is_refused_with_its_name(tmp_path):
+    run = tmp_path / "config" / "demo.yaml"
+    run.parent.mkdir()
+    run.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\nmodel: {backend: qwen_chat}\n"
+    )
+    done = subprocess.run(
+        [*COMMAND, "config", "--run-file", str(run), "--out", str(tmp_path / "config.json")],
+        env={**os.environb, b"PYTHONPATH": os.fsencode(ROOT), b"TARGET_MODEL": b"m-\xff-1"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    expected = b"environment variable TARGET_MODEL: model.target: expected text that can be written as UTF-8"
+    assert expected in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not (tmp_path / "config.json").exists()

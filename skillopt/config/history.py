@@ -21,6 +21,7 @@ from skillopt.config.keys import (
 )
 from skillopt.config.layers import Layer, nearest
 from skillopt.config.values import check_value, parse_text
+from skillopt.texts import utf8_problem
 
 SECRET = re.compile(
     r"(?:^|_)(?:api_?key|access_?key|auth_?key|auth_?token|token|secret|password|credentials?)$"
@@ -173,7 +174,9 @@ _NAMES = frozenset(
 
 
 def _form_problem(key: Key, value: Any) -> str:
-    """Say what is wrong with an address or the name of a variable, never showing it; "" for nothing."""
+    """Say what is wrong with a text, an address or the name of a variable, never showing it."""
+    if problem := utf8_problem(value):
+        return problem
     check = {"address": address_problem, "variable": variable_problem}.get(key.form)
     return check(value) if check and value else ""
 

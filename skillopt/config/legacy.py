@@ -184,23 +184,38 @@ def known_backend(name: str) -> str:
 
 
 _THINKING: Mapping[str, str] = {
-    **dict.fromkeys(("on", "true", "yes"), "enabled"),
-    **dict.fromkeys(("off", "false", "no"), "disabled"),
-    **dict.fromkeys(("auto", "unset"), "server_default"),
+    **dict.fromkeys(("enabled", "enable", "1", "on", "true", "yes"), "enabled"),
+    **dict.fromkeys(("disabled", "disable", "0", "off", "false", "no"), "disabled"),
+    **dict.fromkeys(("server_default", "auto", "unset", "none", "null"), "server_default"),
 }
 """Spellings of qwen_chat's thinking mode in that project."""
 
+_FORMER: Mapping[tuple[str, str], str] = {("qwen_chat", "thinking_mode"): "enable_thinking"}
+"""Settings of backends that had another name and other values in that project, also as variables."""
 
-def _respelt(key: str, value: Any) -> tuple[str, Any]:
-    """Translate the values of qwen_chat and minimax_chat that are spelt otherwise here."""
+
+def names_of(backend: str, setting: str) -> tuple[str, ...]:
+    """Return the names of a backend's setting, that of here first."""
+    former = _FORMER.get((backend, setting))
+    return (setting, former) if former else (setting,)
+
+
+def respelt(key: str, value: Any) -> tuple[str, Any]:
+    """Translate the values of qwen_chat and minimax_chat that are spelt otherwise here.
+
+    In files, in the environment and on the command line alike.
+    """
     name = without_role(key.removeprefix("model."))
-    text = str(value).strip().lower()
-    if name == "qwen_chat_enable_thinking" and not is_blank(value):
+    name = name.replace("qwen_chat_", "qwen_").replace("minimax_chat_", "minimax_")
+    text = str(value).strip().lower().replace("-", "_")
+    if name == "qwen_enable_thinking" and not is_blank(value):
         mode = {"enabled": "enabled", "disabled": "server_default"}.get(_THINKING.get(text, ""), value)
         return key.replace("enable_thinking", "thinking_mode"), mode
-    if name == "qwen_chat_thinking_mode":
+    if name == "qwen_thinking_mode" and not is_blank(value):
         return key, _THINKING.get(text, value)
-    if name in ("qwen_chat_temperature", "minimax_temperature") and text in ("none", "off", "null"):
+    if name == "minimax_region" and isinstance(value, str):
+        return key, text
+    if name in ("qwen_temperature", "minimax_temperature") and text in ("none", "off", "null"):
         return key, -1.0
     return key, value
 
@@ -217,7 +232,7 @@ def translated(values: Mapping[str, Any], origin: str, problems: list[str]) -> d
             if not is_blank(value) and value != shipped:
                 problems.append(f"{origin}: {key} has no effect here: {advice}")
             continue
-        new, value = _respelt(RENAMED.get(key, key), value)
+        new, value = respelt(RENAMED.get(key, key), value)
         if new == key:
             found[new] = value
         elif not is_blank(value):

@@ -62,26 +62,33 @@ def add_environment(history: History, part: Part, env: Mapping[str, str], rank: 
     """Take over a backend's settings from variables.
 
     For one role `<ROLE>_<BACKEND>_<SETTING>` or `<BACKEND>_<ROLE>_<SETTING>`, for both
-    `<BACKEND>_<SETTING>`.
+    `<BACKEND>_<SETTING>`. Values may be spelt as in files.
     """
     for setting in part.spec.settings:
         for role in (part.role, None):
             key = setting_key(part.spec, setting, role)
             if any(entry.rank == rank for entry in history.entries(key.dotted)):
                 continue
-            for variable in variables(part.spec, setting, role):
+            for variable, name in _spellings(part.spec, setting, role):
                 text = env.get(variable, "").strip()
                 if text:
-                    history.add(key, text, _variable(variable), rank, text=True)
+                    _, value = legacy.respelt(f"model.{part.spec.name}_{name}", text)
+                    history.add(key, value, _variable(variable), rank, text=True)
                     break
 
 
-def variables(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterator[str]:
-    """Yield the environment variables of a setting, in the order they are tried."""
-    for alias in (spec.name, *spec.aliases):
-        name = alias.replace("-", "_")
-        for prefix in (f"{role}_{name}", f"{name}_{role}") if role else (name,):
-            yield f"{prefix}_{setting.name}".upper()
+def variables(spec: BackendSpec, setting: Setting, role: Role | None) -> list[str]:
+    """Return the environment variables of a setting, in the order they are tried."""
+    return [variable for variable, _ in _spellings(spec, setting, role)]
+
+
+def _spellings(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterator[tuple[str, str]]:
+    """Yield the environment variables of a setting, each with the name of the setting that is in it."""
+    for named in legacy.names_of(spec.name, setting.name):
+        for alias in (spec.name, *spec.aliases):
+            backend = alias.replace("-", "_")
+            for prefix in (f"{role}_{backend}", f"{backend}_{role}") if role else (backend,):
+                yield f"{prefix}_{named}".upper(), named
 
 
 def role_model(history: History, part: Part) -> RoleModel:

@@ -15,6 +15,7 @@ from skillopt.dashboard.runs import DEFAULTS, NAME
 from skillopt.errors import ConfigError, SkillOptError
 from skillopt.files import canonical, read_text
 from skillopt.forecast.estimate import Forecast, forecast
+from skillopt.models.keys import key_variables
 from skillopt.models.registry import backend_spec
 from skillopt.phases.plan import plan_run
 from skillopt.redact import redact
@@ -110,8 +111,8 @@ def _keys(resolved: Resolved) -> dict[str, dict[str, bool]]:
     """Tell for each role which variables may hold its key, and which are set; never what they hold."""
     return {
         role: {
-            name.replace("{ROLE}", role.upper()): bool(os.environ.get(name.replace("{ROLE}", role.upper())))
-            for name in backend_spec(model.backend).secrets
+            name: bool(os.environ.get(name))
+            for name in key_variables(model.role, backend_spec(model.backend).secrets)
         }
         for role, model in resolved.roles.items()
     }

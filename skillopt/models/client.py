@@ -19,6 +19,7 @@ from skillopt.models.registry import backend_spec
 from skillopt.models.retries import CallPolicy, FailureRun, Pace, given_up, wait_before_next
 from skillopt.models.store import About, Store, key_maker, with_effort
 from skillopt.progress import Board
+from skillopt.texts import NOT_UTF8
 
 __all__ = ["CallPolicy", "Client", "open_client"]
 
@@ -100,10 +101,13 @@ class Client:
 
         Raises CallError when this call failed for good, ProviderDead when all do, CapReached when
         the run may spend no more, and StoreError when replies cannot be kept; after the last three
-        no further call is made.
+        no further call is made. Raises ValueError for a prompt that cannot be written as UTF-8.
         """
         request = with_effort(self.role, request)
-        key = self._key(request)
+        try:
+            key = self._key(request)
+        except UnicodeEncodeError:
+            raise ValueError(f"the prompt for the {self.role.role}: {NOT_UTF8}") from None
         flight = self._flights.get(key)
         if flight is None:
             reply = self._store.get(key)

@@ -21,6 +21,7 @@ from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
 from skillopt.models.base import CallError, Message, Reply, Request, RoleModel
 from skillopt.models.client import Client
+from skillopt.models.keys import key_variables
 from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store, call_key
 from skillopt.phases.job import Job, add_job_arguments, open_job
@@ -62,7 +63,7 @@ def _request(sample: int) -> Request:
 
 def _identity(role: RoleModel, env: Mapping[str, str]) -> str:
     """Return what tells two roles apart: all but the role, unless it has a key or login of its own."""
-    own = [name.format(ROLE=role.role.upper()) for name in backend_spec(role.backend).secrets if "{" in name]
+    own = key_variables(role.role, [name for name in backend_spec(role.backend).secrets if "{" in name])
     name = role.role if any(env.get(variable) for variable in own) else ""
     return name + canonical({**msgspec.to_builtins(role), "role": ""})
 
@@ -115,7 +116,7 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
     if not where or "To do:" in str(error):
         return ""
     own = str(role.settings.get("api_key_env") or "")
-    variables = [own] if own else [name.format(ROLE=role.role.upper()) for name in spec.secrets]
+    variables = [own] if own else key_variables(role.role, spec.secrets)
     keys = " or ".join(name for name in variables if env.get(name)) or "none is set"
     match error.code:
         case "http_401" | "http_403":

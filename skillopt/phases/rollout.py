@@ -16,6 +16,7 @@ from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
 from skillopt.errors import CorruptFile, SkillOptError
 from skillopt.files import read_json, read_jsonl, read_text, write_jsonl
+from skillopt.models.arguments import sendable
 from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
 from skillopt.models.client import Client
 from skillopt.models.registry import backend_spec
@@ -23,6 +24,7 @@ from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.process import run_async
 from skillopt.records import UNSCORED, Failure, Item, Plan, Row, Status, Turn, Usage
 from skillopt.skill import visible
+from skillopt.texts import utf8_problem
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +74,7 @@ class _Talk:
         self, messages: tuple[Message, ...], *, tools: tuple[Tool, ...] = (), tool_choice: str = ""
     ) -> Reply:
         request = Request(
-            messages=messages,
+            messages=tuple(map(sendable, messages)),
             max_completion_tokens=self._limit,
             tools=tools,
             tool_choice=tool_choice,
@@ -126,6 +128,8 @@ async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> 
     try:
         async with limit:
             attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
+        if problem := utf8_problem(attempt):  # one row that cannot be written would cost all of them
+            attempt = _unscored("harness_error", "not_utf8", f"what the benchmark recorded: {problem}")
     except CallError as error:
         attempt = _unscored(error.kind, error.code or type(error).__name__, str(error))
     except SkillOptError:

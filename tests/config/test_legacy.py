@@ -246,6 +246,64 @@ def test_old_spellings_of_the_real_qwen_backend(tmp_path, line, setting, value):
     assert load_run(run_file, [], {}).roles["target"].settings[setting] == value
 
 
+@pytest.mark.parametrize("way", ["file", "environment", "command line"])
+@pytest.mark.parametrize(
+    ("key", "text", "setting", "value"),
+    [
+        ("qwen_chat_enable_thinking", "true", "thinking_mode", "enabled"),
+        ("qwen_chat_enable_thinking", "0", "thinking_mode", "server_default"),
+        ("target_qwen_chat_enable_thinking", "Yes", "thinking_mode", "enabled"),
+        ("qwen_enable_thinking", "on", "thinking_mode", "enabled"),
+        ("qwen_chat_thinking_mode", "Off", "thinking_mode", "disabled"),
+        ("qwen_chat_thinking_mode", "1", "thinking_mode", "enabled"),
+        ("target_qwen_chat_thinking_mode", "server-default", "thinking_mode", "server_default"),
+        ("qwen_chat_temperature", "None", "temperature", -1.0),
+        ("minimax_region", "CN_ZH", "region", "cn_zh"),
+        ("minimax_chat_region", "cn-zh", "region", "cn_zh"),
+        ("target_minimax_region", "cn_zh", "region", "cn_zh"),
+        ("minimax_temperature", "none", "temperature", -1.0),
+        ("minimax_chat_temperature", "off", "temperature", -1.0),
+    ],
+)
+def test_values_are_spelt_in_the_environment_and_on_the_command_line_as_in_files(
+    tmp_path, way, key, text, setting, value
+):
+    run_file = tmp_path / "config" / "run.yaml"
+    run_file.parent.mkdir()
+    backend = "qwen_chat" if "qwen" in key else "minimax_chat"
+    line = f"\n  {key}: '{text}'" if way == "file" else ""
+    run_file.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\n"
+        f"model:\n  backend: {backend}{line}\n",
+        encoding="utf-8",
+    )
+    overrides = [f"model.{key}={text}"] if way == "command line" else []
+    env = {key.upper(): text} if way == "environment" else {}
+    resolved = load_run(run_file, overrides, env)
+    assert resolved.roles["target"].settings[setting] == value
+    if way == "environment" and value not in ("server_default", -1.0):
+        origin = f"environment variable {key.upper()}"
+        role = "target_" if key.startswith("target_") else ""
+        assert resolved.origins[f"model.{role}{backend}_{setting}"] == origin
+
+
+def test_the_name_of_here_wins_over_a_former_one_in_the_environment(tmp_path):
+    run_file = tmp_path / "config" / "run.yaml"
+    run_file.parent.mkdir()
+    run_file.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\nmodel: {backend: qwen_chat}\n"
+    )
+    env = {"QWEN_CHAT_ENABLE_THINKING": "true", "QWEN_CHAT_THINKING_MODE": "disabled"}
+    assert load_run(run_file, [], env).roles["target"].settings["thinking_mode"] == "disabled"
+    env = {"MINIMAX_REGION": "mars", "TARGET_BACKEND": "minimax_chat", "QWEN_CHAT_ENABLE_THINKING": "maybe"}
+    with pytest.raises(ConfigError) as caught:
+        load_run(run_file, [], env)
+    assert 'MINIMAX_REGION: model.minimax_chat_region: expected one of global_en, cn_zh, found "mars"' in str(
+        caught.value
+    )
+    assert "QWEN_CHAT_ENABLE_THINKING: model.qwen_chat_thinking_mode: expected one of" in str(caught.value)
+
+
 def test_the_original_base_file_runs_on_the_real_backends(tmp_path):
     (tmp_path / "config" / "_base_").mkdir(parents=True)
     (tmp_path / "config" / "_base_" / "default.yaml").write_text(

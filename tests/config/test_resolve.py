@@ -536,6 +536,30 @@ model:
     assert addresses("model.openai_compatible_base_url=http://line", env=env) == ("http://line",) * 2
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model.target", "m-\udcff"),
+        ("model.compat_base_url", "http://h/\ud800"),
+        ("env.data_path", "items-\udcff.json"),
+        ("evaluation.skills", '{"x": "\\ud800.md"}'),
+    ],
+)
+def test_text_that_utf8_cannot_hold_is_refused_at_once(resolve, key, value):
+    with pytest.raises(
+        ConfigError, match=rf"command line: {key.partition('.')[0]}.*: expected text that can be"
+    ):
+        resolve("model: {backend: compat}", f"{key}={value}")
+
+
+@pytest.mark.parametrize(
+    "name", ["OPTIMIZER_MODEL", "TARGET_DEPLOYMENT", "COMPAT_BASE_URL", "TARGET_BACKEND"]
+)
+def test_variables_that_are_no_text_are_refused_by_name(resolve, name):
+    with pytest.raises(ConfigError, match=f"environment variable {name}: .*expected text that can be"):
+        resolve("model: {backend: compat}", env={name: "http://h/\udcff"})
+
+
 def test_blank_settings_of_backends_are_unset(resolve):
     """A blank key of a role must not defeat the shared one, nor a blank key the environment."""
     text = "model: {backend: qwen, qwen_chat_thinking_mode: enabled, target_qwen_chat_thinking_mode: ''}"

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from skillopt.config.resolve import load_run
 from skillopt.errors import ConfigError
 from skillopt.phases import config, preflight
 
@@ -43,3 +44,19 @@ def test_keys_and_programs_are_looked_at_without_a_call(tmp_path, monkeypatch):
 def test_the_simulator_needs_nothing(tmp_path, monkeypatch):
     run(tmp_path, monkeypatch, backend="simulator")
     assert json.loads((tmp_path / "preflight.json").read_text()) == {"ready": True}
+
+
+@pytest.mark.parametrize(
+    ("backend", "key"),
+    [
+        ("claude_chat", "ANTHROPIC_API_KEY"),
+        ("codex_exec", "CODEX_API_KEY"),
+        ("qwen_chat", "QWEN_CHAT_API_KEY"),
+    ],
+)
+def test_roles_with_keys_of_their_own_are_asked_apart(tmp_path, monkeypatch, backend, key):
+    run(tmp_path, monkeypatch, backend="simulator")
+    settings = [f"model.backend={backend}", "model.optimizer=m", "model.target=m"]
+    resolved = load_run(tmp_path / "config" / "demo.yaml", settings, {})
+    assert len(preflight.probes(resolved, {key: "k"})) == 1
+    assert len(preflight.probes(resolved, {key: "k", f"TARGET_{key}": "t"})) == 2

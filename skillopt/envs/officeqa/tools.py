@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from skillopt.envs.officeqa.corpus import Corpus
+from skillopt.models.arguments import arguments_problem
 from skillopt.models.base import Tool, ToolCall
 
 Problem = Literal["", "bad_arguments", "refused", "unknown_tool", "too_many_calls"]
@@ -77,9 +78,11 @@ def use(shelf: Shelf, call: ToolCall) -> Answer:
             "unknown_tool", f"there is no tool {call.name[:_SHOWN]!r}; there are {', '.join(_USES)}"
         )
     kind, work = _USES[call.name]
+    if problem := arguments_problem(call.arguments):
+        return _problem("bad_arguments", f"the arguments of {call.name} cannot be used: {problem}")
     try:
         arguments = msgspec.convert(msgspec.json.decode(call.arguments or "{}"), kind, strict=False)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+    except msgspec.ValidationError as error:
         return _problem("bad_arguments", f"the arguments of {call.name} cannot be used: {error}")
     return work(shelf, arguments)
 

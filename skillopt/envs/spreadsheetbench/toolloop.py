@@ -10,6 +10,7 @@ from skillopt.envs.spreadsheetbench.items import workbook
 from skillopt.envs.spreadsheetbench.prompt import system_message, tools_message
 from skillopt.envs.spreadsheetbench.trial import INPUT, OUTPUT, PROGRAM, Bench, Trial
 from skillopt.envs.spreadsheetbench.verdict import given_up, judged
+from skillopt.models.arguments import arguments_problem
 from skillopt.models.base import Message, Reply, Tool, ToolCall
 from skillopt.records import Item, Status, Turn
 from skillopt.sandbox.paths import inside
@@ -35,6 +36,7 @@ TOOLS = (
     _tool("bash", "Run one command, without a shell. Only python can be run.", cmd="the command"),
     _tool("write_file", "Write a text file.", path="below the working folder", content="the whole text"),
 )
+_NAMES = frozenset(tool.name for tool in TOOLS)
 
 
 class BashArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,12 +63,14 @@ class Workplace:
     async def use(self, call: ToolCall) -> str:
         """Carry out a tool call; what is wrong with it is an answer to the target, no failure."""
         self.calls += 1
+        if call.name in _NAMES and (problem := arguments_problem(call.arguments)):
+            return f"The arguments of {call.name} cannot be used: {problem}"
         try:
             if call.name == "bash":
-                return await self._bash(msgspec.json.decode(call.arguments, type=BashArguments).cmd)
+                return await self._bash(msgspec.json.decode(call.arguments or "{}", type=BashArguments).cmd)
             if call.name == "write_file":
-                return self._write(msgspec.json.decode(call.arguments, type=WriteArguments))
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+                return self._write(msgspec.json.decode(call.arguments or "{}", type=WriteArguments))
+        except msgspec.ValidationError as error:
             return f"The arguments of {call.name} cannot be used: {error}"
         return f"There is no tool {call.name!r}; the tools are bash and write_file."
 

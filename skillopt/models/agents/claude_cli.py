@@ -8,12 +8,13 @@ from skillopt.errors import ConfigError
 from skillopt.models.agents.backend import Login
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.place import Place
-from skillopt.models.agents.settings import advice, home_of, key_from
+from skillopt.models.agents.settings import advice, handed_over, home_of
 from skillopt.models.base import RoleModel
+from skillopt.models.keys import find_key, for_each_role, key_variables
 
 BINARY = "claude"
 PROGRAM = "Claude Code"
-KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
+KEYS = for_each_role("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 DEFAULT_MODEL = "claude-sonnet-4-6"
 
@@ -42,19 +43,20 @@ def config_folder(env: Mapping[str, str]) -> Path:
     return Path(env.get("CLAUDE_CONFIG_DIR") or home_of(env) / ".claude")
 
 
-def login(env: Mapping[str, str]) -> Login:
+def login(role: RoleModel, env: Mapping[str, str]) -> Login:
     """Return the key, or the folder of a login; raises ConfigError when there is neither.
 
     A login is used in its own folder (what it is renewed with changes), so that folder alone of
     the owner's home is named to the program. On macOS logins lie in the keychain, which is not
     looked at: a key or token is needed there.
     """
-    if key := key_from(KEYS, env):
-        return Login(env=key)
+    if key := find_key(key_variables(role.role, KEYS), env):
+        return Login(env=handed_over(role, key))
     folder = config_folder(env)
     if not (folder / ".credentials.json").is_file():
         raise ConfigError(
-            f"{PROGRAM} is not logged in: no key in the environment, no login in {folder}. {_LOGIN}"
+            f"{PROGRAM} is not logged in: no key in the environment, no login in {folder}. "
+            f"{claude_advice(role).login}"
         )
     return Login(furnish=lambda place: {"CLAUDE_CONFIG_DIR": str(folder)})
 

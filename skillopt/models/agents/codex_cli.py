@@ -7,12 +7,14 @@ from skillopt.errors import ConfigError
 from skillopt.models.agents.backend import Login
 from skillopt.models.agents.failures import Advice
 from skillopt.models.agents.place import Place
-from skillopt.models.agents.settings import advice, home_of, key_from
+from skillopt.models.agents.settings import advice, handed_over, home_of
 from skillopt.models.base import RoleModel
+from skillopt.models.keys import find_key, for_each_role, key_variables
 
 BINARY = "codex"
 PROGRAM = "Codex"
-KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+_OWN, _OF_OTHERS = "CODEX_API_KEY", "OPENAI_API_KEY"
+KEYS = for_each_role(_OWN, _OF_OTHERS)
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
 
 _LOGIN = "Set CODEX_API_KEY (or OPENAI_API_KEY), or log in with `codex login`."
@@ -28,22 +30,21 @@ def codex_advice(role: RoleModel) -> Advice:
     )
 
 
-def login(env: Mapping[str, str], profile: str) -> Login:
+def login(role: RoleModel, env: Mapping[str, str], profile: str) -> Login:
     """Return the key, or the login's file; raises ConfigError when there is neither.
 
-    CODEX_API_KEY comes first, then a login, then OPENAI_API_KEY: who logged in does not pay twice
-    because of a key that is there for another backend. Codex gets a home of its own, which
+    Keys of the role come first, then CODEX_API_KEY, then a login, then OPENAI_API_KEY: who logged in does
+    not pay twice because of a key that is there for another backend. Codex gets a home of its own, which
     holds nothing but links to the login and, when a profile is asked for, to the configuration
     that defines it.
     """
     folder = Path(env.get("CODEX_HOME") or home_of(env) / ".codex")
-    key = key_from(KEYS[:1], env)
-    logged_in = not key and (folder / "auth.json").is_file()
-    if not key and not logged_in:
-        key = dict.fromkeys(KEYS[:1], env.get(KEYS[1], "").strip()) if key_from(KEYS[1:], env) else {}
-    if not key and not logged_in:
+    key = find_key(key_variables(role.role, KEYS), env)
+    logged_in = (key is None or key.variable == _OF_OTHERS) and (folder / "auth.json").is_file()
+    if key is None and not logged_in:
         raise ConfigError(
-            f"{PROGRAM} is not logged in: no key in the environment, no login in {folder}. {_LOGIN}"
+            f"{PROGRAM} is not logged in: no key in the environment, no login in {folder}. "
+            f"{codex_advice(role).login}"
         )
     names = ["auth.json"] if logged_in else []
     if profile:
@@ -52,7 +53,8 @@ def login(env: Mapping[str, str], profile: str) -> Login:
             raise ConfigError(
                 f"{PROGRAM}: no configuration in {folder} that could define the profile {profile!r}"
             )
-    return Login(env=key, furnish=lambda place: _furnish(place, folder, names))
+    own = handed_over(role, key, _OWN) if key and not logged_in else {}
+    return Login(env=own, furnish=lambda place: _furnish(place, folder, names))
 
 
 def _furnish(place: Place, folder: Path, names: list[str]) -> dict[str, str]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from skillopt.errors import ConfigError
 from skillopt.models.agents.backend import Login
 from skillopt.models.agents.failures import Advice
-from skillopt.models.agents.settings import ProgramSettings, advice, key_from
+from skillopt.models.agents.settings import ProgramSettings, advice, handed_over
 from skillopt.models.base import RoleModel, Setting
+from skillopt.models.keys import find_key, for_each_role, key_variables
 
 BINARY = "copilot"
 PROGRAM = "The Copilot CLI"
-KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+TOKENS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+KEYS = for_each_role(*TOKENS)
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 ENVIRONMENT = {"COPILOT_AUTO_UPDATE": "false"}
 
@@ -52,13 +54,12 @@ def login(role: RoleModel, settings: CopilotSettings, env: Mapping[str, str]) ->
     for folder in home.values():
         if not Path(folder).is_dir():
             raise ConfigError(f"model.{role.backend}_home: expected a folder, found {folder!r}")
-    key = key_from(KEYS, env)
-    for name, value in key.items():
-        if value.startswith("ghp_"):
-            raise ConfigError(f"{PROGRAM} takes no classic tokens, as the one in {name}. {_LOGIN}")
+    key, to_do = find_key(key_variables(role.role, KEYS), env), copilot_advice(role).login
+    if key and key.value.startswith("ghp_"):
+        raise ConfigError(f"{PROGRAM} takes no classic tokens, as the one in {key.variable}. {to_do}")
     if not key and not home:
-        raise ConfigError(f"{PROGRAM} is not logged in: no token in the environment. {_LOGIN}")
-    return Login(env=key, furnish=lambda place: home)
+        raise ConfigError(f"{PROGRAM} is not logged in: no token in the environment. {to_do}")
+    return Login(env=handed_over(role, key) if key else {}, furnish=lambda place: home)
 
 
 def arguments(role: RoleModel, *, tools: Sequence[str], effort: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import msgspec
 from skillopt.errors import ConfigError
 from skillopt.models.agents.failures import Advice
 from skillopt.models.base import Request, RoleModel, Setting
+from skillopt.models.keys import Key
 
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 _OF_THE_CALL = ("HOME", "TMPDIR", "PATH")
@@ -60,7 +61,8 @@ def advice(role: RoleModel, *, program: str, install: str, login: str) -> Advice
     return Advice(
         program=program,
         install=install,
-        login=login,
+        login=f"{login} A key for the {role.role} alone: the same variable with {own_prefix(role)} before "
+        "its name.",
         path_setting=f"model.{role.backend}_path",
         model_setting=f"model.{role.role}",
     )
@@ -111,12 +113,19 @@ def effort_sent(levels: Sequence[str], own: str = "") -> Callable[[RoleModel, Re
     return sent
 
 
-def key_from(names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """Return the first of the variables that is set, with its value; empty when none is."""
-    for name in names:
-        if value := env.get(name, "").strip():
-            return {name: value}
-    return {}
+def handed_over(role: RoleModel, key: Key, name: str = "") -> dict[str, str]:
+    """Return the variable by which a program gets a key: its own name of it, or `name`.
+
+    The program never sees which role it plays. Raises ConfigError for a key that cannot be one.
+    """
+    if key.problem:
+        raise ConfigError(key.problem)
+    return {name or key.variable.removeprefix(own_prefix(role)): key.value}
+
+
+def own_prefix(role: RoleModel) -> str:
+    """Return what stands before the name of a variable that holds a key for one role alone."""
+    return f"{role.role.upper()}_"
 
 
 def home_of(env: Mapping[str, str]) -> Path:

@@ -18,6 +18,9 @@ Say = Callable[[str], str]
 SHOWN = 300
 """Characters of a provider's message that are shown."""
 
+SUCCESS = frozenset({200, 201, 203})
+"""Statuses of a whole reply: gateways use other ones than 200. A part of one (206) is none."""
+
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _EMPTY_ACCOUNT = "insufficient_quota"
 _THOUGHTS = frozenset({"thinking", "reasoning"})

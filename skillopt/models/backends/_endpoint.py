@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from skillopt.models.backends import _chat
 from skillopt.models.backends._http import open_poster
 from skillopt.models.base import CallError, Reply, Request, RoleModel, Setting, SettingValue
 from skillopt.models.incoming import masked
+from skillopt.models.keys import find_key, key_variables
 from skillopt.redact import one_line
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _LOCAL_SUFFIXES = (".local", ".localhost", ".internal", ".lan")
-_PRINTABLE = re.compile(r"[!-~]+")
 
 USER_AGENT = f"skillopt/{__version__}"
 
@@ -123,12 +122,13 @@ def is_local(base_url: str) -> bool:
 
 def key_names(role: RoleModel, names: tuple[str, ...], api_key_env: str) -> list[str]:
     """Return the environment variables that may hold the key of a role, in the order they are tried."""
-    return [api_key_env] if api_key_env else [name.format(ROLE=role.role.upper()) for name in names]
+    return [api_key_env] if api_key_env else key_variables(role.role, names)
 
 
-def find_key(names: list[str], env: Mapping[str, str]) -> str:
+def key_of(names: list[str], env: Mapping[str, str]) -> str:
     """Return the first key that is set, "" for none."""
-    return next((key for name in names if (key := env.get(name, "").strip())), "")
+    key = find_key(names, env)
+    return key.value if key else ""
 
 
 def key_problem(role: RoleModel, names: list[str], where: str, env: Mapping[str, str]) -> str:
@@ -138,9 +138,7 @@ def key_problem(role: RoleModel, names: list[str], where: str, env: Mapping[str,
         return (
             f"no key for the {role.role} model at {where}: set the environment variable {' or '.join(names)}"
         )
-    if not _PRINTABLE.fullmatch(key):
-        return f"{' or '.join(names)}: a key holds printable ASCII without blanks; this one does not"
-    return ""
+    return key.problem
 
 
 def endpoint_problems(
@@ -255,7 +253,7 @@ class ChatEndpoint:
                 raise
             message = f"no reply from the endpoint within {self._timeout:g} s (timeout_seconds)"
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
-        if response.status != 200:
+        if response.status not in _chat.SUCCESS:
             raise _chat.status_error(response.status, response.headers, response.content, self._say)
         return masked(_chat.read_reply(response.content, self._say), self._secrets)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from skillopt.models.backends import _azure, _endpoint
 from skillopt.models.base import RoleModel
+from skillopt.models.keys import for_each_role
 
 Mode = Literal["openai", "api_key", "azure_cli", "managed_identity"]
 
@@ -27,7 +28,7 @@ MODES: dict[str, Mode] = {
 _OPENAI = "https://api.openai.com/v1"
 _OPENAI_HOSTS = (".openai.com", *_azure.HOSTS)
 AZURE_KEYS = ("{ROLE}_AZURE_OPENAI_API_KEY", "AZURE_OPENAI_{ROLE}_API_KEY", "AZURE_OPENAI_API_KEY")
-OPENAI_KEYS = ("{ROLE}_OPENAI_API_KEY", "OPENAI_API_KEY")
+OPENAI_KEYS = for_each_role("OPENAI_API_KEY")
 _VERSION = re.compile(r"[A-Za-z0-9.-]+")
 RESPONSES_SINCE = "2025-03-01"
 """Azure's first API version with the Responses API."""
@@ -100,7 +101,7 @@ def problems_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str
         return problems
     if access.by_key:
         keyless = _endpoint.is_local(access.url) and not settings.api_key_env and not access.azure
-        if keyless and not _endpoint.find_key(access.names, env):
+        if keyless and not _endpoint.key_of(access.names, env):
             return []
         problem = _endpoint.key_problem(role, access.names, access.url, env)
         return [problem] if problem else []
@@ -164,7 +165,7 @@ def access_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str])
     elif not settings.endpoint:
         mode = "openai"
     else:
-        by_key = settings.api_key_env or _endpoint.find_key(azure_names, env)
+        by_key = settings.api_key_env or _endpoint.key_of(azure_names, env)
         mode = "api_key" if by_key else "azure_cli"
     if mode != "openai":
         return Access(mode=mode, url=settings.endpoint, names=azure_names)

@@ -68,7 +68,7 @@ PROGRAM = Program(
     binary=claude_cli.BINARY,
     settings=ProgramSettings,
     advice=claude_cli.claude_advice,
-    login=lambda role, settings, env: claude_cli.login(env),
+    login=lambda role, settings, env: claude_cli.login(role, env),
     kind=lambda role, settings, env: ClaudeChat(role, env),
 )
 

@@ -79,7 +79,7 @@ PROGRAM = Program(
     binary=claude_cli.BINARY,
     settings=ClaudeCodeSettings,
     advice=claude_cli.claude_advice,
-    login=lambda role, settings, env: claude_cli.login(env),
+    login=lambda role, settings, env: claude_cli.login(role, env),
     kind=ClaudeCode,
 )
 

@@ -113,7 +113,7 @@ PROGRAM = Program(
     binary=codex_cli.BINARY,
     settings=CodexSettings,
     advice=codex_cli.codex_advice,
-    login=lambda role, settings, env: codex_cli.login(env, settings.profile),
+    login=lambda role, settings, env: codex_cli.login(role, env, settings.profile),
     kind=lambda role, settings, env: Codex(role, settings),
 )
 

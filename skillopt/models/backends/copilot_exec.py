@@ -28,7 +28,7 @@ class Copilot:
         level = effort("", request, copilot_cli.EFFORTS)
         arguments = copilot_cli.arguments(self._role, tools=_WRITE if may_write else _READ, effort=level)
         if may_write:  # commands must not see the token
-            arguments += (f"--secret-env-vars={','.join(copilot_cli.KEYS)}",)
+            arguments += (f"--secret-env-vars={','.join(copilot_cli.TOKENS)}",)
         for image in images:
             arguments += ("--attachment", image)
         return Invocation(

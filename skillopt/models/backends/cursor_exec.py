@@ -19,15 +19,16 @@ from skillopt.models.agents.settings import (
     advice,
     common_settings,
     effort_sent,
-    key_from,
+    handed_over,
 )
 from skillopt.models.base import BackendSpec, CallError, Request, RoleModel, Setting, SettingValue
+from skillopt.models.keys import find_key, for_each_role, key_variables
 
 log = logging.getLogger(__name__)
 
 _BINARY = "cursor-agent"
 _PROGRAM = "Cursor's agent"
-_KEYS = ("CURSOR_API_KEY",)
+_KEYS = for_each_role("CURSOR_API_KEY")
 _LOGIN = "Set CURSOR_API_KEY to a key from the Cursor dashboard (Integrations, User API Keys)."
 
 
@@ -107,19 +108,20 @@ def _advice(role: RoleModel) -> Advice:
     )
 
 
-def login(env: Mapping[str, str]) -> Login:
+def login(role: RoleModel, env: Mapping[str, str]) -> Login:
     """Return the key; raises ConfigError without one (where a login lies is not documented)."""
-    key = key_from(_KEYS, env)
+    key = find_key(key_variables(role.role, _KEYS), env)
     if not key:
-        raise ConfigError(f"{_PROGRAM} is not logged in: no key in the environment. {_LOGIN}")
-    return Login(env=key)
+        to_do = _advice(role).login
+        raise ConfigError(f"{_PROGRAM} is not logged in: no key in the environment. {to_do}")
+    return Login(env=handed_over(role, key))
 
 
 PROGRAM = Program(
     binary=_BINARY,
     settings=CursorSettings,
     advice=_advice,
-    login=lambda role, settings, env: login(env),
+    login=lambda role, settings, env: login(role, env),
     kind=lambda role, settings, env: Cursor(role, settings),
 )
 

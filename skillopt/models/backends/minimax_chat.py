@@ -6,6 +6,7 @@ import msgspec
 
 from skillopt.models.backends import _endpoint
 from skillopt.models.base import Backend, BackendSpec, Request, RoleModel, Setting, SettingValue
+from skillopt.models.keys import for_each_role
 
 _REGIONS = {"global_en": "https://api.minimax.io/v1", "cn_zh": "https://api.minimaxi.com/v1"}
 _ALWAYS_THINKING = "minimax-m2"
@@ -23,7 +24,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     """Check the address, read the key, and connect lazily."""
     settings = _settings(role)
     _endpoint.refuse(check(role, env))
-    key = _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
+    key = _endpoint.key_of(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
     thinks = settings.enable_thinking or _always_thinks(role)
     extra = {"thinking": {"type": "adaptive" if thinks else "disabled"}}
     return _endpoint.ChatEndpoint(role.model, settings, key, env, extra=extra)
@@ -89,6 +90,6 @@ BACKEND = BackendSpec(
             decides=True,
         ),
     ),
-    secrets=("{ROLE}_MINIMAX_API_KEY", "MINIMAX_API_KEY"),
+    secrets=for_each_role("MINIMAX_API_KEY"),
     capabilities=frozenset({"tools", "images", "usage"}),
 )

@@ -77,7 +77,7 @@ class OpenAIChat:
             raise _chat.status_error(found.status_code, found.headers, found.content, self._say) from error
         except openai.APIConnectionError as error:
             raise _transport_error(error.__cause__ or error, self._access.url, self._say) from error
-        if response.status_code != 200:
+        if response.status_code not in _chat.SUCCESS:
             raise _chat.status_error(response.status_code, response.headers, response.content, self._say)
         read = _responses.read_reply if responses else _chat.read_reply
         return masked(read(response.content, self._say), self._secrets)
@@ -190,7 +190,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     _endpoint.refuse(check(role, env))
     settings = _settings(role)
     access = access_of(role, settings, env)
-    key = _endpoint.find_key(access.names, env) if access.by_key else ""
+    key = _endpoint.key_of(access.names, env) if access.by_key else ""
     return OpenAIChat(role.model, settings, access, key, env)
 
 

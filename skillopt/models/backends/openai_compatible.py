@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from skillopt.models.backends import _endpoint
 from skillopt.models.base import Backend, BackendSpec, RoleModel, Setting
+from skillopt.models.keys import for_each_role
 
 
 class CompatibleSettings(_endpoint.ChatSettings, frozen=True, kw_only=True):
@@ -16,7 +17,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     """Check the address, read the key, and connect lazily."""
     settings = _settings(role)
     _endpoint.refuse(check(role, env))
-    key = _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
+    key = _endpoint.key_of(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env)
     return _endpoint.ChatEndpoint(
         role.model, settings, key, env, limit_field=settings.max_tokens_field, sends_effort=True
     )
@@ -70,6 +71,6 @@ BACKEND = BackendSpec(
             choices=("max_tokens", "max_completion_tokens"),
         ),
     ),
-    secrets=("{ROLE}_OPENAI_COMPATIBLE_API_KEY", "OPENAI_COMPATIBLE_API_KEY"),
+    secrets=for_each_role("OPENAI_COMPATIBLE_API_KEY"),
     capabilities=frozenset({"tools", "images", "usage"}),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from skillopt.models.backends import _endpoint
 from skillopt.models.base import Backend, BackendSpec, RoleModel, Setting
+from skillopt.models.keys import for_each_role
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
     return _endpoint.ChatEndpoint(
         role.model,
         settings,
-        _endpoint.find_key(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env),
+        _endpoint.key_of(_endpoint.key_names(role, BACKEND.secrets, settings.api_key_env), env),
         env,
         limit_field="max_completion_tokens" if settings.use_max_completion_tokens else "max_tokens",
         extra=_THINKING[settings.thinking_mode],
@@ -94,6 +95,6 @@ BACKEND = BackendSpec(
             decides=True,
         ),
     ),
-    secrets=("{ROLE}_QWEN_CHAT_API_KEY", "QWEN_CHAT_API_KEY"),
+    secrets=for_each_role("QWEN_CHAT_API_KEY"),
     capabilities=frozenset({"tools", "images", "usage"}),
 )

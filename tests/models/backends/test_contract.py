@@ -95,6 +95,35 @@ def test_what_is_missing_is_said_with_the_variable_to_set_and_nobody_is_called(r
     assert rig.sent == []
 
 
+def test_a_role_has_a_key_of_its_own_which_wins_and_no_other_leaves(rig):
+    """The provider, or the program, gets it under its own name, whichever role it plays."""
+    [variable] = [name for name, value in rig.env().items() if value == CANARY]
+    role, other = ("OPTIMIZER", "TARGET") if rig.role == "optimizer" else ("TARGET", "OPTIMIZER")
+    name = variable.removeprefix(f"{role}_")
+    env = {held: value for held, value in rig.env().items() if value != CANARY}
+    elsewhere = {name: "sk-of-both-0123456789", f"{other}_{name}": "sk-of-other-0123456789"}
+    backend = backend_spec(rig.name).open(rig.model(), {**env, **elsewhere, f"{role}_{name}": CANARY})
+
+    async def main():
+        await backend.complete(question(rig))
+        await backend.close()
+
+    asyncio.run(main())
+    [sent] = rig.sent
+    assert sent.key == CANARY
+    assert not [text for text in (*elsewhere.values(), f"{role}_{name}") if text in sent.wire]
+    if rig.distant() != rig.model():  # where one has to have a key, that of the other role is none
+        with pytest.raises(ConfigError, match=f"{role}_{name}"):
+            backend_spec(rig.name).open(rig.distant(), {**env, f"{other}_{name}": CANARY})
+
+
+@pytest.mark.parametrize("name", backend_names())
+def test_every_variable_of_a_key_is_there_for_one_role_too(name):
+    secrets = backend_spec(name).secrets
+    for shared in (secret for secret in secrets if "{" not in secret):
+        assert secrets.index(f"{{ROLE}}_{shared}") < secrets.index(shared)
+
+
 def test_usage_is_what_is_told_and_else_unknown(rig):
     def counts(reply):
         return (reply.usage.prompt, reply.usage.cached, reply.usage.completion, reply.usage.reasoning)

@@ -277,6 +277,7 @@ STATUSES = [
     (503, True),
     (529, True),
     (301, False),
+    (206, False),
 ]
 
 
@@ -286,6 +287,14 @@ def test_each_status_is_fatal_or_worth_another_try(case, status, transient):
     error = failure(case, Answer(status=status, error="said by the provider"))
     assert (error.code, error.transient, error.kind) == (f"http_{status}", transient, "provider_error")
     assert str(error) == f"HTTP {status}: said by the provider"
+
+
+@every_case
+@pytest.mark.parametrize("status", [201, 203])
+def test_a_whole_reply_counts_with_another_status_of_success(case, status):
+    [reply], _ = complete(case, replace(answer(case, text="4"), status=status))
+    assert reply.text == "4"
+    assert failure(case, Answer(status=status, raw='{"choices": ')).code == "bad_body"
 
 
 @every_case

@@ -291,6 +291,33 @@ def test_no_key_is_an_error_at_once_that_names_the_variable(bench):
     assert bench.case.key in problem
 
 
+def test_a_missing_key_is_said_with_the_variable_of_one_role(bench):
+    role, other = ("OPTIMIZER", "TARGET") if bench.role.role == "optimizer" else ("TARGET", "OPTIMIZER")
+    env = {name: value for name, value in bench.env.items() if name not in bench.spec.secrets}
+    (problem,) = bench.spec.check(bench.role, {**env, f"{other}_{bench.case.key}": CANARY})
+    assert f"A key for the {role.lower()} alone: the same variable with {role}_ before its name" in problem
+    assert bench.spec.check(bench.role, {**env, f"{role}_{bench.case.key}": CANARY}) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "ROLE_"])
+@pytest.mark.parametrize("rest", ["\nEVIL=1", " x", "ü", "\udcff", "\0x"], ids=ascii)
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(bench, prefix, rest):
+    variable = f"{prefix.replace('ROLE', bench.role.role.upper())}{bench.case.key}"
+    env = {**bench.env, variable: f"{CANARY}{rest}"}
+    said = f"{variable}: a key holds printable ASCII without blanks; this one does not"
+    assert bench.spec.check(bench.role, env) == [said]
+    with pytest.raises(ConfigError) as caught:
+        bench.spec.open(bench.role, env)
+    assert str(caught.value) == said
+
+
+def test_blanks_around_a_key_are_no_part_of_it(bench):
+    bench.answers()
+    env = {**bench.env, bench.case.key: f" {CANARY}\r\n"}
+    asyncio.run(bench.spec.open(bench.role, env).complete(bench.case.request()))
+    assert bench.program.call.env[bench.case.key] == CANARY
+
+
 def test_check_is_silent_when_all_is_there_and_makes_no_call(bench):
     assert bench.spec.check(bench.role, bench.env) == []
     assert bench.program.calls == []

@@ -114,6 +114,14 @@ def test_claude_takes_other_keys_too(tmp_path, name):
     assert "ANTHROPIC_API_KEY" not in claude.program.call.env
 
 
+def test_claude_takes_any_key_of_the_role_before_one_for_both(tmp_path):
+    claude = bench(tmp_path, "claude_chat")
+    env = {**claude.env, "OPTIMIZER_CLAUDE_CODE_OAUTH_TOKEN": "tok-1234567"}
+    asyncio.run(claude.spec.open(claude.role, env).complete(claude.case.request()))
+    assert claude.program.call.env["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1234567"
+    assert "ANTHROPIC_API_KEY" not in claude.program.call.env
+
+
 def test_claude_with_a_login_gets_its_folder_and_nothing_else_of_the_home(tmp_path):
     claude = bench(tmp_path, "claude_code_exec")
     env = {name: value for name, value in claude.env.items() if name != "ANTHROPIC_API_KEY"}
@@ -278,6 +286,18 @@ def test_codex_login_is_used_before_the_key_of_openai_and_nothing_else_is_seen(t
     assert "CODEX_API_KEY" not in call.env
 
 
+@pytest.mark.parametrize("name", ["TARGET_CODEX_API_KEY", "TARGET_OPENAI_API_KEY"])
+def test_codex_key_of_the_role_is_used_before_a_login_and_before_shared_keys(tmp_path, name):
+    codex = bench(tmp_path, "codex_target")
+    codex_home(tmp_path, auth__json="LOGIN")
+    shared = {"CODEX_API_KEY": "sk-not-this-one-000", "OPENAI_API_KEY": "sk-nor-this-one-000"}
+    env = codex_env(codex, **shared, **{name: CANARY, "OPTIMIZER_CODEX_API_KEY": "sk-nor-that-one-000"})
+    asyncio.run(codex.spec.open(codex.role, env).complete(codex.case.request()))
+    call = codex.program.call
+    assert {value for held, value in call.env.items() if held.endswith("_KEY")} == {CANARY}
+    assert (call.env["CODEX_API_KEY"], call.home) == (CANARY, {})
+
+
 def test_codex_login_that_is_renewed_stays_the_owners(tmp_path):
     codex = bench(tmp_path, "codex_target")
     folder = codex_home(tmp_path, auth__json="OLD")
@@ -399,6 +419,13 @@ def test_copilot_refuses_classic_tokens(tmp_path):
         copilot.spec.open(
             copilot.role, {"PATH": copilot.env["PATH"], "HOME": "/x", "GH_TOKEN": "ghp_" + "a" * 36}
         )
+
+
+def test_copilot_names_the_variable_of_the_role_that_holds_a_classic_token(tmp_path):
+    copilot = bench(tmp_path, "copilot_exec")
+    env = {**copilot.env, "TARGET_GH_TOKEN": "ghp_" + "a" * 36}
+    with pytest.raises(ConfigError, match="classic tokens, as the one in TARGET_GH_TOKEN"):
+        copilot.spec.open(copilot.role, env)
 
 
 @pytest.mark.parametrize("name", ["GH_TOKEN", "GITHUB_TOKEN"])
