@@ -191,18 +191,21 @@ class _Pages:
     # a new run
 
     def new(self) -> Answer:
-        draft = form.Draft()
+        draft = form.Draft(owner=self._access.local)
         if start := request.args.get("like", ""):
-            if not NAME.fullmatch(start):
-                abort(404)
-            file = run_file(workflow_root(), start)
-            draft = form.draft_of(file, installed(own_names()), secret_values(os.environ))
+            file = _file_of(start)
+            secrets = secret_values(os.environ)
+            draft = form.draft_of(file, installed(own_names()), secrets, owner=self._access.local)
         return self._form(draft, None)
 
     def create(self) -> Answer:
         """Show the form again with its problems or its plan, or write the file."""
         catalog = installed(own_names())
-        draft = form.read_draft(request.form, catalog, secret_values(os.environ))
+        like = request.form.get("like", "")
+        kept = form.kept_of(_file_of(like)) if like else {}
+        draft = form.read_draft(
+            request.form, catalog, secret_values(os.environ), owner=self._access.local, kept=kept
+        )
         if request.form.get("do") == "fields":
             return self._form(draft, None)
         planned = drafting.check(draft, catalog, self._results)
@@ -251,6 +254,13 @@ class _Pages:
         acting = self._access.may_act
         token = form_token() if acting else ""
         return pages.page(template, may_act=acting, form_token=token, **values)
+
+
+def _file_of(name: str) -> Path:
+    """Return the configuration of a run that a form is a copy of."""
+    if not NAME.fullmatch(name):
+        abort(404)
+    return run_file(workflow_root(), name)
 
 
 def _untrusted(text: str, kind: str) -> Response:

@@ -50,6 +50,11 @@ class Access:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it: who uses it owns the keys of its environment."""
+        return is_local(self.host)
+
+    @property
     def by_password(self) -> bool:
         """Whether a user name and a password are asked for."""
         return bool(self.password)
