@@ -103,8 +103,8 @@ SIGN = {"command": "x", "started": 0, "beat": 99999999999}
     [
         ("a.failure.json", {"command": "rollout", "exit_code": 77, "message": "m"}),
         ("a.progress.json", {**SIGN, "host": HERE, "pid": 9999999999}),
-        ("dashboard.json", {"pid": -1, "created": 0, "host": HERE}),
-        ("dashboard.json", {"pid": 99999999999999, "created": 0, "host": HERE}),
+        ("dashboard.json", {"pid": -1, "mark": "", "start": "", "host": HERE}),
+        ("dashboard.json", {"pid": 99999999999999, "mark": "", "start": "", "host": HERE}),
     ],
 )
 def test_a_record_with_numbers_that_nothing_has_breaks_no_page(server, hurt, name, record):
