@@ -2,11 +2,11 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, abort, redirect, request, send_file, session, url_for
+from flask import Flask, Response, abort, redirect, request, session, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 from werkzeug.wrappers import Response as AnyResponse
@@ -23,12 +23,14 @@ from skillopt.report.figures import as_csv, figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
 from skillopt.report.render import picture
-from skillopt.report.runs import compare, render_runs
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
 _LARGEST_FORM = 256 * 1024
 _TAIL_LINES = 20
+_BODY = "<body>"
+_PIECE = 1024 * 1024
+"""Bytes of a report that are sent at once; its body begins in the first ones."""
 _KINDS = {".svg": "image/svg+xml", ".csv": "text/plain"}
 Answer = str | Response | AnyResponse
 
@@ -134,8 +136,7 @@ class _Pages:
             known = [run.name for run in self._runs.all() if run.view]  # one that is broken hides no others
         if not known:
             abort(404, "None of these runs has results.")
-        records = [self._runs.record(name) for name in known]
-        return _untrusted(render_runs(records, compare(records)), "text/html")
+        return _untrusted(_with_way_back(self._runs.side_by_side(known)), "text/html")
 
     def run(self, name: str) -> Answer:
         return self._page("run.html.j2", **self._state(name))
@@ -150,7 +151,7 @@ class _Pages:
         watched = self._runs.watched(name) if listed.view else None
         return {
             "run": listed,
-            "curve": watched.curve(listed.view) if watched and listed.view else None,
+            "curve": watched.curve() if watched else None,
             "spending": watched.spending(listed.view) if watched and listed.view else None,
             "printed": self._printed(name),
             "log": self._results / name / LOG,
@@ -171,8 +172,9 @@ class _Pages:
             file = self._runs.file(name, "report.html")
         except FileNotFoundError:
             record = self._record(name)
-            return _untrusted(render_report(record, figures_of(record)), "text/html")
-        return _as_untrusted(send_file(file.resolve(), mimetype="text/html", conditional=False, etag=False))
+            text = render_report(record, figures_of(record))
+            return _untrusted(_with_way_back(text, name), "text/html")
+        return _untrusted(_file_with_way_back(file, name), "text/html")
 
     def figure(self, name: str, file: str) -> Answer:
         found = figures_of(self._record(name)).get(Path(file).stem)
@@ -263,10 +265,26 @@ def _file_of(name: str) -> Path:
     return run_file(workflow_root(), name)
 
 
-def _untrusted(text: str, kind: str) -> Response:
-    return _as_untrusted(Response(text, mimetype=kind))
+def _way_back(run: str) -> str:
+    return pages.page("back.html.j2", run=run)
 
 
-def _as_untrusted(response: Response) -> Response:
+def _with_way_back(text: str, run: str = "") -> str:
+    """Put a way back to the dashboard into a page that knows nothing of it: where its body begins."""
+    head, body, rest = text.partition(_BODY)
+    return f"{head}{body}{_way_back(run)}{rest}" if body else text
+
+
+def _file_with_way_back(file: Path, run: str) -> Iterator[bytes]:
+    """Do so with a file, which may be large, piece by piece."""
+    with file.open("rb") as content:
+        head, body, rest = content.read(_PIECE).partition(_BODY.encode())
+        yield head + body + (_way_back(run).encode() if body else b"") + rest
+        while piece := content.read(_PIECE):
+            yield piece
+
+
+def _untrusted(text: str | Iterator[bytes], kind: str) -> Response:
+    response = Response(text, mimetype=kind)
     response.headers["Content-Security-Policy"] = UNTRUSTED
     return response

@@ -95,11 +95,14 @@ def test_a_report_is_written_for_the_page_when_there_is_none(server, folder):
     assert not (folder / "results/fine/report.html").exists()
     got = server.get("/runs/fine/report.html")
     assert "Learning curve" in got.text
-    assert got.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none';")
+    assert got.headers["Content-Security-Policy"].startswith("sandbox allow-same-origin; default-src 'none';")
     assert server.get("/runs/fine/figures/learning.svg").text.startswith("<svg")
     assert server.get("/runs/fine/figures/learning.csv").text.startswith("decision,epoch,action")
     assert not (folder / "results/fine/figures").exists()
-    assert "2 runs side by side" in server.get("/compare?run=fine&run=evil").text
+    compared = server.get("/compare?run=fine&run=evil").text
+    assert "2 runs side by side" in compared
+    for text, way in ((got.text, '<a href="/runs/fine">'), (compared, '<a href="/">')):
+        assert way in text.partition("<body>")[2].partition("<h1>")[0]
 
 
 @pytest.mark.parametrize("page", ["/", "/runs/fine", "/new", "/nothing", "/runs/evil/report.html"])
