@@ -167,11 +167,13 @@ class _Pages:
             return ""
 
     def report(self, name: str) -> Answer:
-        """Show report.html, or what it would say now."""
+        """Show report.html, or what it would say now: of a run that is done again, the file is of before."""
+        record = self._record(name)
         try:
-            file = self._runs.file(name, "report.html")
+            file = self._runs.file(name, "report.html") if record.finished else None
         except FileNotFoundError:
-            record = self._record(name)
+            file = None
+        if file is None:
             text = render_report(record, figures_of(record))
             return _untrusted(_with_way_back(text, name), "text/html")
         return _untrusted(_file_with_way_back(file, name), "text/html")

@@ -158,6 +158,15 @@ def test_a_report_of_a_file_has_a_way_back_and_stays_as_it_is(server, hurt):
     assert file.read_text() == "<head></head><body><h1>hurt</h1></body>"
 
 
+def test_while_a_run_is_done_again_its_report_is_not_that_of_before(server, hurt):
+    (hurt / "report.html").write_text("<body>of before")
+    assert "of before" in server.get("/runs/hurt/report.html").text
+    (hurt / "steps/step_0004/gate.json").unlink()
+    text = server.get("/runs/hurt/report.html").text
+    assert "<body>of before" not in text
+    assert "decisions that have not been made: step 4" in text
+
+
 def test_a_report_is_sent_as_it_is(server, hurt):
     (hurt / "report.html").write_bytes(b"<p>\xff</p>")
     got = server.get("/runs/hurt/report.html")
