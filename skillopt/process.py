@@ -100,6 +100,40 @@ def is_running(pid: int) -> bool:
     return True
 
 
+def mark_of(pid: int) -> str | None:
+    """Return what tells a process of this machine from all others with its number, None when it has ended.
+
+    That is when it began, counted from the start of the machine where that can be had: a clock that is
+    set changes nothing then.
+    """
+    with contextlib.suppress(OSError, ValueError):  # no such folder outside Linux, no such number
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        fields = Path(f"/proc/{pid:d}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return None if fields[0] in ("Z", "X") else f"{boot} {fields[19]}"
+    start = began(pid)
+    return None if start is None else str(start)
+
+
+def members(group: int) -> Iterator[int]:
+    """Yield the processes of a process group."""
+    import psutil
+
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # ended meanwhile
+            if os.getpgid(pid) == group:
+                yield pid
+
+
+def variable_of(pid: int, name: str) -> str:
+    """Return an environment variable that a process was started with, "" when it has none that we may see."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(name, "")
+    except (psutil.Error, OSError):
+        return ""
+
+
 def began(pid: int) -> float | None:
     """Return when a process of this machine began (seconds since 1970), None when it has ended."""
     import psutil  # late: only who finds the mark of another process asks

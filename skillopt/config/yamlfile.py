@@ -9,6 +9,8 @@ from skillopt.config.values import FLOAT, INT, MOST_DIGITS
 from skillopt.errors import ConfigError
 from skillopt.files import read_text
 
+LARGEST = 1024 * 1024
+"""Bytes of one file: a larger one would take minutes to read."""
 MOST_VALUES = 100_000
 """Values of one file, those that an alias repeats counted again: more than any settings or prices have."""
 
@@ -21,6 +23,11 @@ def read_yaml(path: Path) -> Any:
     import yaml
 
     try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise ConfigError(
+                f"{path}: expected at most {LARGEST // 1024} kB of YAML, found {size // 1024:,} kB: is it a "
+                "configuration or a price table?"
+            )
         loader = _loader()(read_text(path))
     except OSError as error:
         raise ConfigError(f"{path}: expected a readable file, found: {error.strerror}") from None

@@ -2,11 +2,11 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, abort, redirect, request, send_file, session, url_for
+from flask import Flask, Response, abort, redirect, request, session, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 from werkzeug.wrappers import Response as AnyResponse
@@ -23,12 +23,14 @@ from skillopt.report.figures import as_csv, figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
 from skillopt.report.render import picture
-from skillopt.report.runs import compare, render_runs
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
 _LARGEST_FORM = 256 * 1024
 _TAIL_LINES = 20
+_BODY = "<body>"
+_PIECE = 1024 * 1024
+"""Bytes of a report that are sent at once; its body begins in the first ones."""
 _KINDS = {".svg": "image/svg+xml", ".csv": "text/plain"}
 Answer = str | Response | AnyResponse
 
@@ -134,8 +136,7 @@ class _Pages:
             known = [run.name for run in self._runs.all() if run.view]  # one that is broken hides no others
         if not known:
             abort(404, "None of these runs has results.")
-        records = [self._runs.record(name) for name in known]
-        return _untrusted(render_runs(records, compare(records)), "text/html")
+        return _untrusted(_with_way_back(self._runs.side_by_side(known)), "text/html")
 
     def run(self, name: str) -> Answer:
         return self._page("run.html.j2", **self._state(name))
@@ -150,7 +151,7 @@ class _Pages:
         watched = self._runs.watched(name) if listed.view else None
         return {
             "run": listed,
-            "curve": watched.curve(listed.view) if watched and listed.view else None,
+            "curve": watched.curve() if watched else None,
             "spending": watched.spending(listed.view) if watched and listed.view else None,
             "printed": self._printed(name),
             "log": self._results / name / LOG,
@@ -166,13 +167,16 @@ class _Pages:
             return ""
 
     def report(self, name: str) -> Answer:
-        """Show report.html, or what it would say now."""
+        """Show report.html, or what it would say now: of a run that is done again, the file is of before."""
+        record = self._record(name)
         try:
-            file = self._runs.file(name, "report.html")
+            file = self._runs.file(name, "report.html") if record.finished else None
         except FileNotFoundError:
-            record = self._record(name)
-            return _untrusted(render_report(record, figures_of(record)), "text/html")
-        return _as_untrusted(send_file(file.resolve(), mimetype="text/html", conditional=False, etag=False))
+            file = None
+        if file is None:
+            text = render_report(record, figures_of(record))
+            return _untrusted(_with_way_back(text, name), "text/html")
+        return _untrusted(_file_with_way_back(file, name), "text/html")
 
     def figure(self, name: str, file: str) -> Answer:
         found = figures_of(self._record(name)).get(Path(file).stem)
@@ -191,18 +195,21 @@ class _Pages:
     # a new run
 
     def new(self) -> Answer:
-        draft = form.Draft()
+        draft = form.Draft(owner=self._access.local)
         if start := request.args.get("like", ""):
-            if not NAME.fullmatch(start):
-                abort(404)
-            file = run_file(workflow_root(), start)
-            draft = form.draft_of(file, installed(own_names()), secret_values(os.environ))
+            file = _file_of(start)
+            secrets = secret_values(os.environ)
+            draft = form.draft_of(file, installed(own_names()), secrets, owner=self._access.local)
         return self._form(draft, None)
 
     def create(self) -> Answer:
         """Show the form again with its problems or its plan, or write the file."""
         catalog = installed(own_names())
-        draft = form.read_draft(request.form, catalog, secret_values(os.environ))
+        like = request.form.get("like", "")
+        kept = form.kept_of(_file_of(like)) if like else {}
+        draft = form.read_draft(
+            request.form, catalog, secret_values(os.environ), owner=self._access.local, kept=kept
+        )
         if request.form.get("do") == "fields":
             return self._form(draft, None)
         planned = drafting.check(draft, catalog, self._results)
@@ -253,10 +260,33 @@ class _Pages:
         return pages.page(template, may_act=acting, form_token=token, **values)
 
 
-def _untrusted(text: str, kind: str) -> Response:
-    return _as_untrusted(Response(text, mimetype=kind))
+def _file_of(name: str) -> Path:
+    """Return the configuration of a run that a form is a copy of."""
+    if not NAME.fullmatch(name):
+        abort(404)
+    return run_file(workflow_root(), name)
 
 
-def _as_untrusted(response: Response) -> Response:
+def _way_back(run: str) -> str:
+    return pages.page("back.html.j2", run=run)
+
+
+def _with_way_back(text: str, run: str = "") -> str:
+    """Put a way back to the dashboard into a page that knows nothing of it: where its body begins."""
+    head, body, rest = text.partition(_BODY)
+    return f"{head}{body}{_way_back(run)}{rest}" if body else text
+
+
+def _file_with_way_back(file: Path, run: str) -> Iterator[bytes]:
+    """Do so with a file, which may be large, piece by piece."""
+    with file.open("rb") as content:
+        head, body, rest = content.read(_PIECE).partition(_BODY.encode())
+        yield head + body + (_way_back(run).encode() if body else b"") + rest
+        while piece := content.read(_PIECE):
+            yield piece
+
+
+def _untrusted(text: str | Iterator[bytes], kind: str) -> Response:
+    response = Response(text, mimetype=kind)
     response.headers["Content-Security-Policy"] = UNTRUSTED
     return response

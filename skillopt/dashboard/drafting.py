@@ -68,8 +68,9 @@ def check(draft: Draft, catalog: Catalog, results: Path) -> Planned | None:
 def plan_of(name: str, results: Path) -> Planned:
     """Plan a run that has a file; raises ConfigError or DataError when it cannot start."""
     file = run_file(workflow_root(), name)
+    resolved = load_run(file, [], os.environ)  # which refuses a file that is too large to be shown
     text = redact(read_text(file), secret_values(os.environ))
-    return _planned(name, load_run(file, [], os.environ), text, results)
+    return _planned(name, resolved, text, results)
 
 
 def write(draft: Draft, text: str) -> Path:

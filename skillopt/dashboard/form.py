@@ -1,8 +1,7 @@
 """The form of a new run: made from the settings' descriptions; what is sent becomes a validated file."""
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -23,6 +22,7 @@ from skillopt.config.keys import (
 from skillopt.config.layers import file_layers
 from skillopt.config.legacy import RENAMED
 from skillopt.config.values import choices_of, expected, parse_text
+from skillopt.dashboard.allowed import is_by_hand, refusals
 from skillopt.errors import ConfigError
 from skillopt.redact import redact
 from skillopt.report.options import shown
@@ -47,10 +47,6 @@ COMMON = (
 )
 """What most runs set, in the order in which people think of it."""
 _BACKENDS = ("model.backend", "model.optimizer_backend", "model.target_backend")
-_PATHS = frozenset({"env.skill_init", "env.split_dir", "env.data_path", "calls.prices"})
-_BY_HAND = ("path", "home", "pass_env", "api_key_env", "sandbox", "shell", "codex_exec_profile")
-"""Ends of backends' settings that choose programs, what they may do, or which secrets go where: not over the
-web. `env.isolation` is one too."""
 _LINE = re.compile(r"\s*([A-Za-z]\w*\.\w+)\s*[=:]\s*(.*?)\s*")
 _DOTTED = re.compile(r"\b([a-z]+\.[A-Za-z_]\w*)")
 EXTRA = "extra"
@@ -61,9 +57,14 @@ class Draft:
     """What somebody filled in: texts by dotted key, further lines, and problems by their place.
 
     The places of problems are dotted keys, `name`, `extra` for the further lines, "" for all others.
+    `owner` tells that whoever fills it in owns this machine. `like` is the run that it is a copy of, `kept`
+    what that run's files say, as texts: written by hand or checked, it may stay.
     """
 
+    owner: bool
     name: str = ""
+    like: str = ""
+    kept: dict[str, str] = field(default_factory=dict, repr=False)
     texts: dict[str, str] = field(default_factory=dict)
     extra: str = ""
     problems: dict[str, list[str]] = field(default_factory=dict)
@@ -105,13 +106,7 @@ def offered(draft: Draft, catalog: Catalog) -> dict[str, Key]:
     specs = {spec.name: spec for name in names if name and (spec := catalog.backend(name))}
     backends = [setting_key(spec, setting, None) for spec in specs.values() for setting in spec.settings]
     keys = {**common_keys(), **own, **{key.dotted: key for key in backends}}
-    return {dotted: key for dotted, key in keys.items() if not _is_by_hand(dotted)}
-
-
-def _is_by_hand(dotted: str) -> bool:
-    section, _, name = dotted.partition(".")
-    of_backend = section == "model" and f"_{name}".endswith(tuple(f"_{end}" for end in _BY_HAND))
-    return of_backend or dotted == "env.isolation"
+    return {dotted: key for dotted, key in keys.items() if not is_by_hand(dotted, key, draft.owner)}
 
 
 def groups(draft: Draft, catalog: Catalog) -> list[Group]:
@@ -165,14 +160,19 @@ def _choices(key: Key, catalog: Catalog) -> tuple[str, ...]:
     return tuple(str(choice) for choice in choices_of(key.type) if choice not in ("", None))
 
 
-def draft_of(run_file: Path, catalog: Catalog, secrets: list[str]) -> Draft:
+def kept_of(run_file: Path) -> dict[str, str]:
+    """Return what a run's files set, as texts; raises ConfigError when they are none."""
+    return {key: shown(value) for layer in file_layers(run_file, []) for key, value in layer.values.items()}
+
+
+def draft_of(run_file: Path, catalog: Catalog, secrets: list[str], *, owner: bool) -> Draft:
     """Return a form filled in with what a run's files set; raises ConfigError when they are none.
 
     What looks like a secret is left out: such a run is refused, and a secret is never shown.
     """
     layers = file_layers(run_file, [])
     values: dict[str, Any] = {key: value for layer in layers for key, value in layer.values.items()}
-    draft = Draft()
+    draft = Draft(owner=owner, like=run_file.stem)
     first = {key: shown(values[key]) for key in ("env.name", *_BACKENDS) if values.get(key)}
     draft.texts = {key: text for key, text in first.items() if not _is_secret(text, secrets)}
     keys = offered(draft, catalog)
@@ -187,7 +187,7 @@ def draft_of(run_file: Path, catalog: Catalog, secrets: list[str]) -> Draft:
             continue
         if dotted in keys:
             draft.texts[dotted] = text
-        elif _is_by_hand(dotted) or find_key(dotted, keys, catalog) is not None:
+        elif is_by_hand(dotted, None, owner) or find_key(dotted, keys, catalog) is not None:
             extra.append(f"{dotted}={text}")
     draft.extra = "\n".join(extra)
     return draft
@@ -209,9 +209,12 @@ def find_key(dotted: str, keys: Mapping[str, Key], catalog: Catalog) -> Key | No
     return setting_key(known.spec, known.setting, known.role)
 
 
-def read_draft(sent: Mapping[str, str], catalog: Catalog, secrets: list[str]) -> Draft:
+def read_draft(
+    sent: Mapping[str, str], catalog: Catalog, secrets: list[str], *, owner: bool, kept: dict[str, str]
+) -> Draft:
     """Read a form that was sent; a text that looks like a secret is refused, and dropped."""
-    draft = Draft(name=sent.get("name", "").strip())
+    like = sent.get("like", "") if kept else ""
+    draft = Draft(owner=owner, name=sent.get("name", "").strip(), like=like, kept=kept)
     if _is_secret(draft.name, secrets):
         draft.name = ""
         draft.refuse("name", _ADVICE)
@@ -222,15 +225,15 @@ def read_draft(sent: Mapping[str, str], catalog: Catalog, secrets: list[str]) ->
         if _is_secret(text, secrets):
             draft.refuse(name, _ADVICE)
             del draft.texts[name]
-    kept = []
+    lines = []
     for line in sent.get(EXTRA, "").splitlines():
         found = _LINE.fullmatch(line)
         secret = found is not None and SECRET.search(found[1]) and _text_of(found[1], catalog) is None
         if secret or _is_secret(line, secrets):
             draft.refuse(EXTRA, f"{found[1] if found else 'a line'}: {_ADVICE}")
         elif line.strip():
-            kept.append(line.strip())
-    draft.extra = "\n".join(kept)
+            lines.append(line.strip())
+    draft.extra = "\n".join(lines)
     return draft
 
 
@@ -264,45 +267,13 @@ def values_of(draft: Draft, catalog: Catalog) -> dict[str, Any]:
     for dotted, text in texts.items():
         key = find_key(dotted, keys, catalog)
         values[dotted] = parse_text(text, key.type) if key else text
-        for problem in _refused(dotted, values[dotted], key):
+        if draft.kept.get(dotted) == text:
+            continue
+        now = RENAMED.get(dotted, dotted)
+        meant = key or find_key(now, keys, catalog)
+        for problem in refusals(now, values[dotted], meant, draft.owner):
             draft.refuse(dotted if dotted in draft.texts else EXTRA, problem)
     return values
-
-
-def _refused(dotted: str, value: Any, key: Key | None) -> Iterator[str]:
-    dotted = RENAMED.get(dotted, dotted)
-    if _is_by_hand(dotted) or (key is not None and _is_by_hand(key.dotted)):
-        yield (
-            f"{dotted} chooses a program, what programs may do, or a secret, and can only be set in a file, "
-            "by hand"
-        )
-    paths: list[Any] = []
-    if dotted in _PATHS or (key is not None and key.path):
-        paths = list(value) if isinstance(value, list | tuple) else [value]
-    if dotted == "evaluation.skills" and isinstance(value, dict):
-        paths = list(value.values())
-    for path in paths:
-        if isinstance(path, str) and not _inside(path):
-            yield (
-                f"{dotted}: expected a path below this folder without hidden parts, found {path[:60]!r}. "
-                "Other places can be named in a file, by hand"
-            )
-        elif isinstance(path, str) and _is_special(path):
-            yield f"{dotted}: expected a file or a folder, found a pipe or a device at {path[:60]!r}"
-
-
-def _is_special(path: str) -> bool:
-    """Whether reading it might never end."""
-    found = Path(path)
-    return found.exists() and not (found.is_file() or found.is_dir())
-
-
-def _inside(path: str) -> bool:
-    if "\0" in path:
-        return False
-    here = Path.cwd()
-    full = Path(os.path.normpath(here / path))
-    return full.is_relative_to(here) and not any(p[0] in ".~" for p in full.relative_to(here).parts)
 
 
 def as_file(values: Mapping[str, Any]) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from flask import Flask, Response, abort, request, session
 
+from skillopt.dashboard.guesses import EVERY, Guesses
+
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _WILDCARDS = ("0.0.0.0", "::")
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]@/,]+))(?::\d{1,5})?")
@@ -17,10 +19,13 @@ PAGES = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 UNTRUSTED = (
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Of a report: the text of models and data in it can do nothing, not even as this site."""
+"""Of a report: the text of models and data in it can do nothing: no scripts, no forms, nothing is loaded.
+
+It has this site's origin, without which a browser sends no cookie with the link back to the dashboard.
+"""
 _HEADERS = {
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
@@ -48,6 +53,11 @@ class Access:
     user: str = ""
     password: str = field(default="", repr=False)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it: who uses it owns the keys of its environment."""
+        return is_local(self.host)
 
     @property
     def by_password(self) -> bool:
@@ -105,6 +115,7 @@ def form_token() -> str:
 
 def protect(app: Flask, access: Access) -> None:
     """Check every request before it is looked at, and add headers to every answer."""
+    guesses = Guesses()
 
     @app.before_request
     def check() -> Response | None:
@@ -112,13 +123,8 @@ def protect(app: Flask, access: Access) -> None:
             abort(403, "This address is not one of the dashboard's. Open it by the address that it printed.")
         if _is_part_of_another_site():
             abort(403, "Another site asked for this. Open it by a link, or by the address that was printed.")
-        if access.by_password and not _logged_in(access):
-            return Response(
-                "A user name and a password are needed.\n",
-                401,
-                {"WWW-Authenticate": 'Basic realm="skillopt", charset="UTF-8"'},
-                mimetype="text/plain",
-            )
+        if access.by_password and (refused := _refused_login(access, guesses)):
+            return refused
         if request.method not in ("GET", "HEAD"):
             _check_form(access)
         return None
@@ -141,11 +147,27 @@ def _is_part_of_another_site() -> bool:
     return not (page and request.headers.get("Sec-Fetch-Dest", "document") == "document")
 
 
-def _logged_in(access: Access) -> bool:
+def _refused_login(access: Access, guesses: Guesses) -> Response | None:
+    """Return what is said to who gives no login, a wrong one, or has given too many wrong ones.
+
+    A browser that was let in once is known by its cookie, and kept out by no guesses of others that share
+    its address, as behind a proxy.
+    """
     given = request.authorization
-    if given is None or given.type != "basic":
-        return False
-    return access.knows(given.username or "", given.password or "")
+    client = request.remote_addr or ""
+    if given is not None:
+        known = session.get("logged_in") is True
+        if not known and not guesses.allowed(client):
+            text = f"Too many wrong logins from this address. Try again in {EVERY:.0f} seconds.\n"
+            return Response(text, 429, {"Retry-After": f"{EVERY:.0f}"}, mimetype="text/plain")
+        if given.type == "basic" and access.knows(given.username or "", given.password or ""):
+            if not known:
+                guesses.was_right(client)
+                session["logged_in"] = True
+            return None
+        session.pop("logged_in", None)
+    headers = {"WWW-Authenticate": 'Basic realm="skillopt", charset="UTF-8"'}
+    return Response("A user name and a password are needed.\n", 401, headers, mimetype="text/plain")
 
 
 def _check_form(access: Access) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -15,11 +16,13 @@ import msgspec
 
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import WriteError, read_json, write_json
-from skillopt.process import began
+from skillopt.process import mark_of, members, variable_of
 from skillopt.redact import redact
 
 USER, PASSWORD = "SKILLOPT_WEBUI_USER", "SKILLOPT_WEBUI_PASS"
 """Environment variables of the dashboard alone: a run does not get them."""
+STARTED = "SKILLOPT_DASHBOARD_START"
+"""Environment variable: which start of a dashboard a process belongs to."""
 LOG = "logs/dashboard.log"
 _RECORD = "logs/dashboard.json"
 _LOCK = ".dashboard.lock"
@@ -28,10 +31,14 @@ _TAIL = 8000
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that a dashboard started: `created`, with `pid`, tells its process from a later one."""
+    """A run that a dashboard started: `mark` tells its process from a later one of the number `pid`.
+
+    `start` is in the environment of all that it started: they go on without it when it alone is killed.
+    """
 
     pid: int
-    created: float
+    mark: str
+    start: str
     host: str
 
 
@@ -44,14 +51,17 @@ class Launcher:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def process(self, run: str) -> int | None:
-        """Return the process of a run that a dashboard on this machine started, None when it is gone."""
+        """Return the process group of a run that a dashboard on this machine started, None when it is gone.
+
+        It has the number of the process that led it, which may have ended before the others.
+        """
         child = self._children.get(run)
         if child is not None:
             child.poll()
         started = self._started(run)
         if started is None or started.host != socket.gethostname():
             return None
-        return started.pid if began(started.pid) == started.created else None
+        return started.pid if _lives(started) else None
 
     def code(self, run: str) -> int | None:
         """Return the exit code of a run that this dashboard started and that has ended."""
@@ -72,6 +82,8 @@ class Launcher:
                 )
             log = self._results / run / LOG
             log.parent.mkdir(parents=True, exist_ok=True)
+            start = secrets.token_hex(8)
+            kept = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
             with log.open("ab") as output:
                 child = subprocess.Popen(
                     # By its file: of `x.yaml`, as the name of a run, `train` would make `x`.
@@ -80,11 +92,11 @@ class Launcher:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env={name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)},
+                    env=kept | {STARTED: start},
                 )
             self._children[run] = child
-            created = began(child.pid) or 0.0
-            record = Started(pid=child.pid, created=created, host=socket.gethostname())
+            mark = mark_of(child.pid) or ""
+            record = Started(pid=child.pid, mark=mark, start=start, host=socket.gethostname())
             try:
                 write_json(self._results / run / _RECORD, record)
             except WriteError:  # nobody could stop it from here
@@ -95,7 +107,7 @@ class Launcher:
         """Interrupt a run as Ctrl-C would; raises ConfigError when no dashboard here started it."""
         with self._alone():
             pid = self.process(run)
-            if pid is None or not _interrupt(pid):
+            if pid is None or not _signal(pid, signal.SIGINT):
                 raise ConfigError(
                     f"{run}: expected a run that a dashboard on this machine started and that is at work, "
                     "found none. A run of a terminal is stopped there, with Ctrl-C."
@@ -117,13 +129,21 @@ class Launcher:
             yield
 
 
-def _interrupt(pid: int) -> bool:
-    """Interrupt the process group that a process leads; False when it leads none, or has just ended."""
+def _lives(started: Started) -> bool:
+    """Whether the process that was started lives, or others of its group that it has started."""
+    mark = mark_of(started.pid)
+    if mark is not None:
+        return mark == started.mark  # else another process has its number, and there is no such group
+    if started.pid <= 0 or not started.start or not _signal(started.pid, 0):
+        return False
+    return any(variable_of(pid, STARTED) == started.start for pid in members(started.pid))
+
+
+def _signal(group: int, number: int) -> bool:
+    """Send a signal to a process group; False when there is none, or it is another user's."""
     try:
-        if os.getpgid(pid) != pid:
-            return False
-        os.killpg(pid, signal.SIGINT)
-    except ProcessLookupError:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError, OverflowError):
         return False
     return True
 

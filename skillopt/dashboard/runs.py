@@ -2,23 +2,27 @@
 
 import os
 import re
-import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import msgspec
 
+from skillopt.checked import checked_config
+from skillopt.dashboard.files import Seen, is_below, look, too_large
 from skillopt.dashboard.launch import Launcher, secret_values
 from skillopt.errors import ConfigError, SkillOptError
 from skillopt.redact import redact
 from skillopt.report.chart import Chart
 from skillopt.report.figures import learning, usage
 from skillopt.report.record import RunRecord
+from skillopt.report.runs import RunRow, compare, render_runs, row_of
 from skillopt.tools.live import View, Viewer
 from skillopt.tools.train import run_file
 from skillopt.tools.workflow import workflow_root
 
+T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """As the workflow has it; nothing else is looked for on the disk."""
 DEFAULTS = "config"
@@ -36,27 +40,73 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watched:
-    """A run that is looked at again and again; what takes long is only worked out when it changed."""
+    """A run that is looked at again and again: what is read of it is kept as long as no file has changed."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._viewer = Viewer(folder)
-        self._lock = threading.Lock()
-        self._drawn: tuple[object, Chart] | None = None
+    def __init__(self, results: Path, name: str) -> None:
+        self.folder = results / name
+        self._results = results
+        calls = results / ".calls"
+        self._places = (self.folder, calls / "ledger" / name, calls / "times" / name)
+        self._viewer = Viewer(self.folder)
+        self._lock = threading.RLock()
+        self._seen = Seen({})
+        self._made: dict[object, Any] = {}
+
+    def checked(self) -> Seen:
+        """Return what files there are; raises ConfigError unless all of them may be read."""
+        with self._lock:
+            if not self._seen.states or not self._seen.still_holds():
+                self._made.clear()
+                self._seen = Seen({})
+                seen = look(self._places, self._results)
+                prices = self._prices()
+                self._seen = seen.beside(prices) if prices else seen
+            return self._seen
+
+    def _prices(self) -> str:
+        """Return the path of the price table, "" for none, or where the configuration is none to be read."""
+        try:
+            return checked_config(self.folder / "config.json").settings.calls.prices
+        except (SkillOptError, OSError):
+            return ""
+
+    @property
+    def changed(self) -> float:
+        """When a record was written last, as of the last look."""
+        return self._seen.changed(self.folder)
+
+    def kept(self, make: Callable[[], T]) -> T:
+        """Return what a function makes of the files; it is called again when one has changed."""
+        with self._lock:
+            seen = self.checked()
+            if make not in self._made or seen.at_work:
+                self._made[make] = make()
+            return cast(T, self._made[make])
 
     def look(self) -> View:
         """Read the run's files."""
-        with self._lock:
-            return self._viewer.look()
+        return self.kept(self._viewer.look)
 
-    def curve(self, view: View) -> Chart:
+    def record(self) -> RunRecord:
+        """Read the whole run."""
+        return self.kept(self._record)
+
+    def row(self) -> RunRow:
+        """Work out what stands of the run beside others."""
+        return self.kept(self._row)
+
+    def _record(self) -> RunRecord:
+        return RunRecord(self.folder)
+
+    def _row(self) -> RunRow:
+        return row_of(self.record())
+
+    def curve(self) -> Chart:
         """Draw the scores so far."""
-        with self._lock:
-            gates = [self.folder / name for name in view.gates]
-            now = tuple((path, path.stat().st_mtime_ns) for path in gates if path.exists())
-            if self._drawn is None or self._drawn[0] != now:
-                self._drawn = now, learning(RunRecord(self.folder)).chart
-            return self._drawn[1]
+        return self.kept(self._curve)
+
+    def _curve(self) -> Chart:
+        return learning(self.record()).chart
 
     def spending(self, view: View) -> Chart:
         """Draw the tokens so far."""
@@ -70,49 +120,47 @@ class Runs:
         self.results = results
         self._launcher = launcher
         self._watched: dict[str, Watched] = {}
+        self._comparing = threading.Lock()
+        self._compared: tuple[list[RunRecord], str] | None = None
 
     def folder(self, name: str) -> Path:
         """Return a run's folder; raises ConfigError for a name that is none, or leads elsewhere."""
         if not NAME.fullmatch(name) or name == DEFAULTS:
             raise ConfigError("expected the name of a run: letters, digits, and . _ - after the first")
         folder = self.results / name
-        if not self._is_below(folder):
+        if not is_below(folder, self.results):
             raise ConfigError(f"{name}: expected a folder below {self.results}, found a link out of it")
         return folder
 
-    def _is_below(self, path: Path) -> bool:
-        """Whether a path leads to a place below the results (resolve() raises for a circle of links)."""
-        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.results))
-
-    def checked(self, name: str) -> Path:
-        """Return a run's folder; raises ConfigError unless all in it are files and folders of the results.
-
-        A pipe or a device would keep whoever reads it waiting, and a link may lead anywhere.
-        """
-        folder = self.folder(name)
-        if os.path.lexists(folder) and not folder.is_dir():
-            raise ConfigError(f"{folder}: expected a folder, found none. Remove it")
-        for path in _inside(folder):
-            if path.is_symlink() and not self._is_below(Path(path)):
-                raise ConfigError(f"{path.path}: expected files below {self.results}, found a link out of it")
-            if not _is_data(path):
-                raise ConfigError(f"{path.path}: expected a file or a folder, found neither. Remove it")
-        return folder
+    def checked(self, name: str) -> Seen:
+        """Look at all files of a run; raises ConfigError unless they may be read."""
+        return self.watched(name).checked()
 
     def file(self, name: str, path: str) -> Path:
         """Return a file of a run that is there; raises FileNotFoundError for all others."""
         found = self.folder(name) / path
-        if not found.is_file() or not self._is_below(found):
+        if not found.is_file() or not is_below(found, self.results):
             raise FileNotFoundError(path)
         return found
 
     def record(self, name: str) -> RunRecord:
         """Return a whole run to read; raises ConfigError as `checked` does."""
-        return RunRecord(self.checked(name))
+        return self.watched(name).record()
 
     def watched(self, name: str) -> Watched:
         """Return a run to look at."""
-        return self._watched.setdefault(name, Watched(self.folder(name)))
+        self.folder(name)
+        return self._watched.setdefault(name, Watched(self.results, name))
+
+    def side_by_side(self, names: Sequence[str]) -> str:
+        """Return the page that compares runs; the last one is kept, and made once however many ask."""
+        with self._comparing:
+            watched = [self.watched(name) for name in names]
+            records = [run.record() for run in watched]
+            if self._compared is None or self._compared[0] != records:
+                page = render_runs(records, compare(records, [run.row() for run in watched]))
+                self._compared = records, page
+            return self._compared[1]
 
     def has_results(self, name: str) -> bool:
         """Whether a run has begun."""
@@ -135,19 +183,24 @@ class Runs:
     def listed(self, name: str) -> Listed:
         """Look at one run; what cannot be read is a state of its own."""
         try:
-            self.checked(name)
             launched = self._launcher.process(name) is not None
+            watched = self.watched(name)
             if not self.has_results(name):
+                watched.checked()
+                self._check_file(name)
                 return Listed(name=name, state="starting" if launched else "ready")
-            view = self.watched(name).look()
-            changed = max(
-                (p.stat().st_mtime for p in self.folder(name).glob("*.json") if p.is_file()), default=0.0
-            )
+            view = watched.look()
         except (SkillOptError, OSError) as error:
             note = redact(str(error), secret_values(os.environ))
             return Listed(name=name, state="unreadable", note=note)
         state = "starting" if launched and view.condition != "running" else view.condition
-        return Listed(name=name, state=state, note=view.note, view=view, changed=changed)
+        return Listed(name=name, state=state, note=view.note, view=view, changed=watched.changed)
+
+    def _check_file(self, name: str) -> None:
+        """Raise ConfigError when a run's configuration is too large to be read."""
+        path = Path("config", f"{name}.yaml")
+        if path.is_file() and (problem := too_large(str(path), path.stat().st_size)):
+            raise ConfigError(problem)
 
     def all(self) -> list[Listed]:
         """Look at all runs, those that changed last first."""
@@ -158,26 +211,3 @@ class Runs:
         for run in map(self.listed, self.names()):
             if run.state in ("running", "starting") or self._launcher.process(run.name) is not None:
                 yield run.name
-
-
-def _inside(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all that is in a folder and below, but not what is behind a link."""
-    try:
-        entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in entries:
-        yield entry
-        if entry.is_dir(follow_symlinks=False):
-            yield from _inside(Path(entry))
-
-
-def _is_data(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file or a folder, or has been removed meanwhile: a run that is at work does that."""
-    try:
-        mode = entry.stat().st_mode
-    except FileNotFoundError:
-        return not os.path.lexists(entry)
-    except OSError:  # a circle of links
-        return False
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)

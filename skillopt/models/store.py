@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.errors import SkillOptError
-from skillopt.files import canonical
+from skillopt.files import canonical, read_given
 from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, SettingValue
 from skillopt.models.registry import backend_spec
 
@@ -103,7 +103,7 @@ class Store:
         """
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            content = read_given(path)  # a pipe would be waited for
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -235,7 +235,8 @@ class RunRecord:
             also = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""
             found.append(f"decisions that have not been made: {', '.join(lacking[:6])}{also}")
         if self.standing.again:
-            found.append(f"{self.standing.again} steps of before a change, which will be made anew")
+            steps = "1 step" if self.standing.again == 1 else f"{self.standing.again} steps"
+            found.append(f"{steps} of before a change, which will be made anew")
         wanted = {"plan.json": "the plan", "best_skill.md": "the best skill", "summary.json": "the summary"}
         found += [f"{what} ({name})" for name, what in wanted.items() if not self.files.has(name)]
         if self.resolved and self.resolved.settings.evaluation.eval_test:

@@ -73,19 +73,20 @@ def named(records: Sequence[RunRecord]) -> dict[str, RunRecord]:
     }
 
 
-def compare(records: Sequence[RunRecord]) -> Comparison:
-    """Put runs side by side, from their files alone."""
+def compare(records: Sequence[RunRecord], rows: Sequence[RunRow] | None = None) -> Comparison:
+    """Put runs side by side, from their files alone; `rows` are those of `row_of`, if known."""
     runs = named(records)
+    made = map(row_of, records) if rows is None else rows
     readable = {name: run.resolved for name, run in runs.items() if run.resolved}
     differ = differing(list(readable.values()), decisive=True)
     places = {name: place for place, name in enumerate(readable)}
-    rows = [
-        _row(name, run, {key: values[places[name]] for key, values in differ.items() if name in places})
-        for name, run in runs.items()
-    ]
+    told = []
+    for name, row in zip(runs, made, strict=True):
+        settings = {key: values[places[name]] for key, values in differ.items() if name in places}
+        told.append(msgspec.structs.replace(row, run=name, settings=settings))
     soft = any(run.metric != "hard" for run in runs.values())
     return Comparison(
-        rows=tuple(rows),
+        rows=tuple(told),
         settings=tuple(differ),
         kinds=("hard", "soft") if soft else ("hard",),
         notes=tuple(data_notes(runs)),
@@ -105,19 +106,20 @@ def data_notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
             yield f"the {split} split is not the same in all runs ({sides}){warning}"
 
 
-def _row(name: str, run: RunRecord, settings: dict[str, str]) -> RunRow:
+def row_of(run: RunRecord) -> RunRow:
+    """Return what is told of one run, without settings: which of them differ others decide."""
     skills = {skill.name: skill for skill in skills_of(run)}
     initial, best = skills.get("initial"), skills.get("best")
     fates = [fate(decision) for decision in run.done]
     calls = calls_of(run)
     return RunRow(
-        run=name,
+        run=run.name,
         state=state_of(run),
         simulated=bool(run.resolved and simulated_roles(run.resolved)),
         steps=f"{run.steps_done}/{run.steps}",
         accepted=fates.count("accepted") + fates.count("forced"),
         rejected=fates.count("rejected"),
-        settings=settings,
+        settings={},
         selection_initial=initial.selection if initial else None,
         selection_best=best.selection if best else None,
         test_initial=initial.test if initial else None,

@@ -31,14 +31,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def check(folder, secrets=(), **sent):
+def check(folder, secrets=(), owner=True, kept=None, **sent):
     given = {key.replace("__", "."): text for key, text in sent.items()}
-    draft = form.read_draft(SENT | given, installed(), list(secrets))
+    draft = form.read_draft(SENT | given, installed(), list(secrets), owner=owner, kept=kept or {})
     return draft, drafting.check(draft, installed(), folder / "results")
 
 
 def test_every_setting_is_a_field_with_its_description_once(folder):
-    draft = form.Draft(texts={"env.name": "officeqa", "model.target_backend": "openai_compatible"})
+    draft = form.Draft(
+        owner=True, texts={"env.name": "officeqa", "model.target_backend": "openai_compatible"}
+    )
     groups = form.groups(draft, installed())
     fields = [field for group in groups for field in group.fields]
     keys = [field.key for field in fields]
@@ -127,10 +129,14 @@ def test_values_of_the_folder_are_the_defaults(folder):
     (folder / "config").mkdir()
     (folder / "config/shared.yaml").write_text("train: {num_epochs: 2}\n")
     (folder / "config/config.yaml").write_text("_base_: shared.yaml\ntrain: {batch_size: 1}\n")
-    shown = {field.key: field for group in form.groups(form.Draft(), installed()) for field in group.fields}
+    shown = {
+        field.key: field
+        for group in form.groups(form.Draft(owner=True), installed())
+        for field in group.fields
+    }
     assert (shown["train.num_epochs"].default, shown["train.seed"].default) == ("2", "42")
     (folder / "config/paper.yaml").write_text("train: {num_epochs: 4, batch_size: 1, seed: 42}\n")
-    like = form.draft_of(folder / "config/paper.yaml", installed(), [])
+    like = form.draft_of(folder / "config/paper.yaml", installed(), [], owner=True)
     assert like.texts == {"train.num_epochs": "4", "train.batch_size": "1"}  # 4 is only the built-in default
     draft, planned = check(folder)
     assert draft.problems == {}
@@ -220,7 +226,7 @@ def test_a_form_like_a_run_holds_what_that_run_sets(folder):
         "  openai_compatible_base_url: 'http://me:canary-1@host/v1', target: canary-2}\n"
         "evaluation: {leading_words: [must]}\n"
     )
-    draft = form.draft_of(old, installed(), ["canary-2"])
+    draft = form.draft_of(old, installed(), ["canary-2"], owner=True)
     assert draft.texts == {
         "env.name": "searchqa",
         "env.split_mode": "split_dir",
@@ -261,9 +267,54 @@ def test_a_form_like_a_run_says_what_only_a_file_may(folder):
     old.write_text(
         "env: {name: spreadsheetbench, isolation: limits}\nmodel: {codex_exec_sandbox: read-only}\n"
     )
-    assert form.draft_of(old, installed(), []).extra == (
+    assert form.draft_of(old, installed(), [], owner=True).extra == (
         "env.isolation=limits\nmodel.codex_exec_sandbox=read-only"
     )
+
+
+ADDRESSES = [
+    ("model.openai_compatible_base_url", "model__openai_compatible_base_url", "http://127.0.0.1:9/v1"),
+    ("model.target_openai_compatible_base_url", "extra", "http://127.0.0.1:9/v1"),
+    ("model.openai_chat_endpoint", "extra", "https://mine.openai.azure.com"),
+    ("model.qwen_base_url", "extra", "http://127.0.0.1:9/v1"),
+    ("model.target_openai_chat_ad_scope", "extra", "api://mine/.default"),
+]
+
+
+@pytest.mark.parametrize(("dotted", "field", "value"), ADDRESSES)
+def test_who_does_not_own_the_machine_sends_no_key_elsewhere(folder, dotted, field, value):
+    sent = {field: f"{dotted}={value}" if field == "extra" else value, "model__target": "m"}
+    sent["model__target_backend"] = "openai_compatible"
+    fields = form.offered(form.Draft(owner=False, texts=SENT), installed())
+    assert dotted not in fields
+    draft, planned = check(folder, owner=False, **sent | {"extra": f"{dotted}={value}"})
+    assert planned is None
+    assert (
+        "chooses where keys are sent, and this dashboard can be reached from other"
+        in (draft.problems["extra"][0])
+    )
+    draft, _ = check(folder, owner=True, **sent)
+    assert "by hand" not in repr(draft.problems)
+
+
+def test_a_copy_keeps_what_stands_in_a_file_that_was_written_by_hand(folder):
+    (folder / "config").mkdir()
+    old = folder / "config/old.yaml"
+    old.write_text(
+        "env: {name: searchqa, split_mode: split_dir, split_dir: data}\n"
+        "model: {backend: simulator, target_backend: openai_compatible, target: m,\n"
+        "  openai_compatible_base_url: 'http://127.0.0.1:9/v1'}\n"
+    )
+    like = form.draft_of(old, installed(), [], owner=False)
+    assert (like.like, like.extra) == ("old", "model.openai_compatible_base_url=http://127.0.0.1:9/v1")
+    sent = {**like.texts, "extra": like.extra, "like": "old", "train.num_epochs": "2"}
+    draft, planned = check(folder, owner=False, kept=form.kept_of(old), **sent)
+    assert draft.problems == {}
+    assert planned.resolved.roles["target"].settings["base_url"] == "http://127.0.0.1:9/v1"
+    assert draft.like == "old"
+    moved = sent | {"extra": like.extra.replace(":9", ":10")}
+    draft, planned = check(folder, owner=False, kept=form.kept_of(old), **moved)
+    assert (planned, list(draft.problems)) == (None, ["extra"])
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "mine.yml"])

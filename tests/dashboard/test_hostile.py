@@ -55,7 +55,13 @@ def hurt(folder):
     yield run
     shutil.rmtree(run, ignore_errors=True)
     run.unlink(missing_ok=True)
+    for accounts in (calls_of(run), calls_of(run, "times")):
+        accounts.unlink() if accounts.is_symlink() else shutil.rmtree(accounts, ignore_errors=True)
     MadeUp(run).whole().called(3)
+
+
+def calls_of(run, what="ledger"):
+    return run.parent / ".calls" / what / run.name
 
 
 def state_of(server, name):
@@ -82,13 +88,35 @@ def pipe_in_the_logs(run):
     os.mkfifo(run / "logs/dashboard.json")
 
 
-@pytest.mark.parametrize("damage", [link_out, pipe, pipe_in_the_logs, circle])
+def pipe_in_the_accounts(run):
+    os.mkfifo(calls_of(run) / "0.jsonl")
+
+
+def link_in_the_accounts(run):
+    (calls_of(run) / "0.jsonl").symlink_to("/etc/passwd")
+
+
+def accounts_elsewhere(run):
+    calls_of(run, "times").parent.mkdir(exist_ok=True)
+    calls_of(run, "times").symlink_to("/etc")
+
+
+def gigabytes(run):
+    with (run / "summary.json").open("r+b") as file:
+        file.truncate(3 * 1024**3)
+
+
+DAMAGES = [link_out, pipe, pipe_in_the_logs, circle]
+OF_CALLS = [pipe_in_the_accounts, link_in_the_accounts, accounts_elsewhere]
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *OF_CALLS, gigabytes])
 def test_only_files_below_the_results_are_read_on_every_page(server, hurt, damage):
     damage(hurt)
     assert (state_of(server, "hurt"), state_of(server, "fine")) == ("unreadable", "finished")
     for page in ("/runs/hurt", "/runs/hurt/live"):
         text = server.get(page).text
-        assert "found a link out of it" in text or "found neither" in text
+        assert re.search("found a link out of it|found neither|found 3,072 MB: no run writes that", text)
         assert "Learning curve" not in text
     assert server.get("/runs/hurt/figures/learning.svg").code == 422
     assert server.get("/compare?run=hurt").code == 422
@@ -103,8 +131,8 @@ SIGN = {"command": "x", "started": 0, "beat": 99999999999}
     [
         ("a.failure.json", {"command": "rollout", "exit_code": 77, "message": "m"}),
         ("a.progress.json", {**SIGN, "host": HERE, "pid": 9999999999}),
-        ("dashboard.json", {"pid": -1, "created": 0, "host": HERE}),
-        ("dashboard.json", {"pid": 99999999999999, "created": 0, "host": HERE}),
+        ("dashboard.json", {"pid": -1, "mark": "", "start": "", "host": HERE}),
+        ("dashboard.json", {"pid": 99999999999999, "mark": "", "start": "", "host": HERE}),
     ],
 )
 def test_a_record_with_numbers_that_nothing_has_breaks_no_page(server, hurt, name, record):
@@ -121,18 +149,47 @@ def test_a_run_that_is_a_circle_of_links_breaks_no_page(server, hurt):
     assert {server.get(f"/runs/hurt/{page}").code for page in ("report.html", "start")} <= {404, 422}
 
 
+def test_a_report_of_a_file_has_a_way_back_and_stays_as_it_is(server, hurt):
+    file = hurt / "report.html"
+    file.write_text("<head></head><body><h1>hurt</h1></body>")
+    text = server.get("/runs/hurt/report.html").text
+    way = text.removeprefix("<head></head><body>").removesuffix("<h1>hurt</h1></body>")
+    assert re.findall('href="([^"]+)"', way) == ["/", "/runs/hurt"]
+    assert file.read_text() == "<head></head><body><h1>hurt</h1></body>"
+
+
+def test_while_a_run_is_done_again_its_report_is_not_that_of_before(server, hurt):
+    (hurt / "report.html").write_text("<body>of before")
+    assert "of before" in server.get("/runs/hurt/report.html").text
+    (hurt / "steps/step_0004/gate.json").unlink()
+    text = server.get("/runs/hurt/report.html").text
+    assert "<body>of before" not in text
+    assert "decisions that have not been made: step 4" in text
+
+
 def test_a_report_is_sent_as_it_is(server, hurt):
     (hurt / "report.html").write_bytes(b"<p>\xff</p>")
     got = server.get("/runs/hurt/report.html")
     assert (got.code, got.text) == (200, "<p>\ufffd</p>")
     assert got.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert got.headers["Content-Security-Policy"].startswith("sandbox;")
+    assert got.headers["Content-Security-Policy"].startswith("sandbox allow-same-origin;")
     assert got.headers["Cache-Control"] == "no-store"
 
 
 def test_a_configuration_of_other_bytes_is_told(server):
     got = server.get("/runs/bytes/start")
     assert (got.code, "expected UTF-8 text" in got.text) == (422, True)
+
+
+def test_a_configuration_that_would_take_minutes_to_read_is_told(folder, server):
+    with (folder / "config/large.yaml").open("wb") as file:
+        file.truncate(30 * 1024**2)
+    assert state_of(server, "large") == "unreadable"
+    assert "found 30 MB: no run writes that" in server.get("/runs/large").text
+    for page in ("/runs/large/start", "/new?like=large"):
+        got = server.get(page)
+        assert (got.code, "expected at most 1024 kB of YAML, found 30,720 kB" in got.text) == (422, True)
+    (folder / "config/large.yaml").unlink()
 
 
 @pytest.mark.parametrize("page", ["/runs/keyed/start", "/new?like=keyed"])

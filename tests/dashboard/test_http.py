@@ -46,6 +46,8 @@ def folder(tmp_path_factory):
     (folder / "config/config.yaml").write_text("train: {seed: 7}\n")
     (folder / "config/mine.yaml").write_text(RUN_FILE)
     (folder / "config/wrong.yaml").write_text(RUN_FILE + "optimizer: {learning_rat: 3}\n")
+    address = "{openai_compatible_base_url: 'http://127.0.0.1:9/v1'}"
+    (folder / "config/kept.yaml").write_text(f"model: {address}\n")
     (folder / "outside.txt").write_text("outside\n")
     return folder
 
@@ -72,7 +74,7 @@ def test_the_list_shows_each_run_with_its_state(server):
     rows = re.findall(r'<a href="/runs/([\w.-]+)">.*?badge [a-z]*">(\w+)<', text, re.DOTALL)
     assert dict(rows) == {
         "fine": "finished", "evil": "finished", "inner": "unreadable", "mine": "ready", "wrong": "ready",
-        "linked": "unreadable", "made": "ready",
+        "linked": "unreadable", "made": "ready", "kept": "ready",
     }  # fmt: skip
     assert "0.000 → 0.250" in text
     assert "Reading only" in text
@@ -93,11 +95,14 @@ def test_a_report_is_written_for_the_page_when_there_is_none(server, folder):
     assert not (folder / "results/fine/report.html").exists()
     got = server.get("/runs/fine/report.html")
     assert "Learning curve" in got.text
-    assert got.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none';")
+    assert got.headers["Content-Security-Policy"].startswith("sandbox allow-same-origin; default-src 'none';")
     assert server.get("/runs/fine/figures/learning.svg").text.startswith("<svg")
     assert server.get("/runs/fine/figures/learning.csv").text.startswith("decision,epoch,action")
     assert not (folder / "results/fine/figures").exists()
-    assert "2 runs side by side" in server.get("/compare?run=fine&run=evil").text
+    compared = server.get("/compare?run=fine&run=evil").text
+    assert "2 runs side by side" in compared
+    for text, way in ((got.text, '<a href="/runs/fine">'), (compared, '<a href="/">')):
+        assert way in text.partition("<body>")[2].partition("<h1>")[0]
 
 
 @pytest.mark.parametrize("page", ["/", "/runs/fine", "/new", "/nothing", "/runs/evil/report.html"])
@@ -250,6 +255,13 @@ def test_a_login_is_asked_for_everywhere(folder):
         assert dashboard.get("/", **right, Host="evil.example").code == 403
         assert dashboard.get("/", **right, Host=f"{socket.gethostname()}:{dashboard.port}").code == 200
         assert dashboard.ask("POST", "/runs/mine/start", {}, **right).code == 403
+        form = dashboard.get("/new?like=kept", **right).text
+        assert "model.openai_compatible_base_url=http://127.0.0.1:9/v1" in form  # a line, no field
+        assert 'name="model.openai_compatible_base_url"' not in form
+        token = re.search(r'form_token" value="([^"]+)"', form)[1]
+        sent = {"form_token": token, "name": "new", "extra": "model.openai_compatible_base_url=http://evil"}
+        got = dashboard.ask("POST", "/new", sent, **right, Origin=dashboard.address)
+        assert (got.code, "can be reached from other machines" in got.text) == (422, True)
     finally:
         dashboard.close()
     assert not (folder / "results/mine").exists()

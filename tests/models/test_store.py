@@ -228,3 +228,11 @@ except StoreError as error:
     )
     assert "No further call is made. Make room there" in done.stdout
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_pipe_in_the_place_of_a_reply_is_not_waited_for(tmp_path):
+    path = tmp_path / "replies" / KEY[:2] / f"{KEY}.json"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="a pipe or device"):
+        Store(tmp_path).get(KEY)
