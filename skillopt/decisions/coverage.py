@@ -7,19 +7,22 @@ from skillopt.errors import LowCoverage
 from skillopt.records import UNSCORED, Row
 
 
-def require_coverage(rows: Sequence[Row], min_coverage: float, what: str) -> None:
-    """Raise LowCoverage, naming the commonest error, when too few rows have a score.
+def require_coverage(rows: Sequence[Row], min_coverage: float, what: str, *, left_out: int = 0) -> None:
+    """Raise LowCoverage, naming the commonest error, when too few items have a score.
 
-    `min_coverage` is a share; no row with a score is never enough.
+    `min_coverage` is a share; no item with a score is never enough. Items that were left out, full marks
+    being assumed for them, count as scored: an item that always fails is a small part of all as well as of
+    those that were done.
     """
     failed = [row for row in rows if row.status in UNSCORED]
-    scored = len(rows) - len(failed)
-    if scored and scored >= min_coverage * len(rows):
+    total = len(rows) + left_out
+    scored = total - len(failed)
+    if scored and scored >= min_coverage * total:
         return
     errors = Counter(_cause(row) for row in failed)
     commonest, times = errors.most_common(1)[0] if errors else ("there are no items", 0)
     raise LowCoverage(
-        f"{what}: {scored} of {len(rows)} items have a score, expected a share of at least {min_coverage} "
+        f"{what}: {len(rows) - len(failed)} of {len(rows)} items have a score, expected a share of at least {min_coverage} "
         f"(evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
         "Run the same command again: only what is missing is paid for."
     )
