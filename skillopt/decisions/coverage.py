@@ -22,8 +22,8 @@ def require_coverage(rows: Sequence[Row], min_coverage: float, what: str, *, lef
     errors = Counter(_cause(row) for row in failed)
     commonest, times = errors.most_common(1)[0] if errors else ("there are no items", 0)
     raise LowCoverage(
-        f"{what}: {len(rows) - len(failed)} of {len(rows)} items have a score, expected a share of at least {min_coverage} "
-        f"(evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
+        f"{what}: {len(rows) - len(failed)} of {len(rows)} items have a score, expected a share of at least "
+        f"{min_coverage} (evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
         "Run the same command again: only what is missing is paid for."
     )
 
