@@ -48,7 +48,8 @@ DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 _UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 """The engine writes its log and its lines as this package does, whatever the terminal can show."""
 
-_STOPS = (signal.SIGINT, signal.SIGTERM)
+_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
+"""Signals that may reach this process alone; Ctrl-C reaches the engine by itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,17 +144,19 @@ def say_interrupted() -> int:
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
-    Ctrl-C reaches the engine by itself, SIGTERM is passed on; either way its end is waited for, so
-    that it stops its jobs in order and opens its lock.
+    What stops this process stops the engine, whose end is waited for, so that it stops its jobs in order
+    and opens its lock. SIGHUP stays ignored where it was so from the start (nohup).
     """
     received: list[int] = []
-    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in _STOPS}
+    stops = {signal.SIGINT, *_PASSED_ON}
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        stops.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         while (code := _wait(engine)) is None:
-            if signal.SIGTERM in received:
-                received.remove(signal.SIGTERM)
-                received.append(signal.SIGINT)
+            if not _PASSED_ON.isdisjoint(received):
+                received[:] = [signal.SIGINT]
                 engine.terminate()
     finally:
         for number, handler in before.items():
