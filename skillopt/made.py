@@ -15,7 +15,7 @@ import msgspec
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, write_json
 from skillopt.naming import run_of
-from skillopt.progress import SIGN, Running
+from skillopt.progress import SIGN, Running, read_sign
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class MadeNote:
         self._basis = ""
         if self._run:
             place = args.log.absolute().relative_to(self._run / "logs").with_suffix("").as_posix()
-            self._basis = read_basis(self._run).get(place, "")
+            self._basis = _basis_of(self._run, place)
             self._path = args.log.with_suffix(SUFFIX)
         self._files = [path for value in vars(args).values() for path in _paths(value)]
         self._before: dict[str, str] = {}
@@ -116,8 +116,16 @@ class MadeNote:
 
     def _session(self) -> str:
         assert self._run is not None
-        sign = self._run / SIGN
-        return session_of(read_json(sign, Running)) if sign.exists() else ""
+        sign = read_sign(self._run / SIGN)
+        return session_of(sign) if sign else ""
+
+
+def _basis_of(run: Path, place: str) -> str:
+    try:
+        return read_basis(run).get(place, "")
+    except CorruptFile as error:  # no output depends on it, and the engine writes it anew when it starts
+        log.warning("%s", error)
+        return ""
 
 
 def _paths(value: object) -> Iterator[Path]:

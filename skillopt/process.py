@@ -19,11 +19,14 @@ WATCH_PID = "SKILLOPT_WATCH_PID"
 _EVERY = 1.0
 """Seconds between two looks at that process."""
 
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The last is that of a terminal that was closed: what is on its way was paid for then too."""
+
 
 def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ) -> T:
     """Run the calls of a phase to their end and return the result.
 
-    SIGINT, SIGTERM, or the end of the process that WATCH_PID names cancel the work: no further
+    SIGINT, SIGTERM, SIGHUP, or the end of the process that WATCH_PID names cancel the work: no further
     call starts, those on their way have a few seconds to come back and be kept (see
     `models.client.Client`), then Interrupted is raised. A second signal ends the waiting.
     """
@@ -59,7 +62,7 @@ def _signals(stop: Any) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     caught: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread():
-        caught = [s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) is not signal.SIG_IGN]
+        caught = [s for s in _STOPS if signal.getsignal(s) is not signal.SIG_IGN]
     for number in caught:
         loop.add_signal_handler(number, stop, f"received {number.name}")
     try:

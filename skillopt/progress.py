@@ -69,16 +69,21 @@ def span_of(sign: Running) -> Span:
     return Span(phase=sign.command, host=sign.host, pid=sign.pid, began=sign.started, seconds=seconds)
 
 
+def read_sign(place: Path) -> Running | None:
+    """Read a sign of life, None where there is none; a torn one says nothing of anybody, and stops nobody."""
+    try:
+        return read_json(place, Running)
+    except FileNotFoundError:
+        return None
+    except CorruptFile as error:
+        log.warning("%s", error)
+        return None
+
+
 def keep_time(place: Path) -> None:
     """Keep the time of a killed command whose sign of life is still there."""
-    try:
-        sign = read_json(place, Running)
-    except FileNotFoundError:
-        return
-    except CorruptFile as error:  # torn by a power cut: nobody knows its time any more
-        log.warning("%s", error)
-        return
-    if sign.command != ENGINE:
+    sign = read_sign(place)
+    if sign and sign.command != ENGINE:
         note_time(place, span_of(sign))
 
 

@@ -3,9 +3,8 @@
 import socket
 from pathlib import Path
 
-from skillopt.files import read_json
 from skillopt.process import is_running
-from skillopt.progress import SUFFIX, Running
+from skillopt.progress import SUFFIX, Running, read_sign
 
 SILENCE = 60.0
 """Seconds without a sign of life after which a process counts as gone; signs come every two seconds."""
@@ -15,11 +14,9 @@ def read_signs(folder: Path) -> dict[str, Running]:
     """Read the signs of life below a run's folder by the place of their log."""
     found = {}
     for path in sorted(folder.glob(f"logs/**/*{SUFFIX}")):
-        try:
-            sign = read_json(path, Running)
-        except FileNotFoundError:  # ended meanwhile
-            continue
-        found[path.relative_to(folder / "logs").as_posix().removesuffix(SUFFIX)] = sign
+        sign = read_sign(path)
+        if sign:
+            found[path.relative_to(folder / "logs").as_posix().removesuffix(SUFFIX)] = sign
     return found
 
 

@@ -15,7 +15,7 @@ import msgspec
 from skillopt.config.resolved import Resolved
 from skillopt.files import read_json
 from skillopt.made import SUFFIX, Made, read_basis, session_of, short
-from skillopt.progress import SIGN, Running
+from skillopt.progress import SIGN, read_sign
 from skillopt.records import Plan
 from skillopt.runs import gate_files
 from skillopt.signs import lives
@@ -130,12 +130,8 @@ class StandingReader:
 
     def _session(self, now: float) -> str:
         """Return the engine that is at work on the run, "" for none."""
-        sign = self._folder / SIGN
-        try:
-            running = read_json(sign, Running)
-        except FileNotFoundError:
-            return ""
-        return session_of(running) if lives(running, now) else ""
+        sign = read_sign(self._folder / SIGN)
+        return session_of(sign) if sign and lives(sign, now) else ""
 
 
 def _is_step(gate: str) -> bool:

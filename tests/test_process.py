@@ -43,7 +43,7 @@ def start(env=None, script=SCRIPT):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_the_work_in_order(number):
     process = start()
     process.send_signal(number)
@@ -62,10 +62,11 @@ def test_the_end_of_the_watched_process_stops_the_work():
     assert f"the process {parent.pid} that started this one is gone" in out
 
 
-def test_a_signal_that_was_ignored_from_the_start_stays_ignored():
-    script = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SCRIPT
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_was_ignored_from_the_start_stays_ignored(number):
+    script = f"import signal\nsignal.signal({number.value}, signal.SIG_IGN)\n" + SCRIPT
     process = start(script=script)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=60)
     assert "received SIGTERM" in out

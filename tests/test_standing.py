@@ -59,6 +59,23 @@ def begin(folder, *overrides):
     write_basis(folder, Run(resolved, plan, splits))
 
 
+def test_a_torn_sign_of_the_engine_and_a_torn_basis_stop_no_job_and_no_view(run, caplog):
+    log = run / "logs/step_0002/select.log"
+    named = argparse.Namespace(out=run / "steps/step_0002/patch.json", log=log)
+    write_text(run / SIGN, "")
+    assert standing(run).complete
+    note = MadeNote(named)
+    note.begin()
+    note.leave()
+    assert read_json(log.with_suffix(".made.json"), Made).session == ""
+    write_text(run / "basis.json", "[")
+    note = MadeNote(named)
+    note.begin()
+    note.leave()
+    assert "workflow.progress.json: expected a Running record" in caplog.text
+    assert "basis.json: expected a list record" in caplog.text
+
+
 def done(folder, place, read, written, session="", text=None):
     """Do a job: write its files, and the note of it."""
     for name in written:

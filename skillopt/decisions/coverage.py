@@ -7,22 +7,24 @@ from skillopt.errors import LowCoverage, ProviderDead
 from skillopt.records import UNSCORED, Row
 
 
-def require_coverage(rows: Sequence[Row], min_coverage: float, what: str) -> None:
-    """Raise LowCoverage, naming the commonest error, when too few rows have a score.
+def require_coverage(rows: Sequence[Row], min_coverage: float, what: str, *, left_out: int = 0) -> None:
+    """Raise LowCoverage, naming the commonest error, when too few items have a score.
 
-    `min_coverage` is a share; no row with a score is never enough. When the provider failed on each of
-    them, however few they are, it is ProviderDead.
+    `min_coverage` is a share; no item with a score is never enough. Items that were left out, full marks
+    being assumed for them, count as scored: an item that always fails is a small part of all as well as of
+    those that were done. When the provider failed on each row, however few they are, it is ProviderDead.
     """
     failed = [row for row in rows if row.status in UNSCORED]
-    scored = len(rows) - len(failed)
-    if scored and scored >= min_coverage * len(rows):
+    total = len(rows) + left_out
+    scored = total - len(failed)
+    if scored and scored >= min_coverage * total:
         return
     errors = Counter(_cause(row) for row in failed)
     commonest, times = errors.most_common(1)[0] if errors else ("there are no items", 0)
-    dead = failed and not scored and all(row.status == "provider_error" for row in failed)
+    dead = rows and all(row.status == "provider_error" for row in rows)
     raise (ProviderDead if dead else LowCoverage)(
-        f"{what}: {scored} of {len(rows)} items have a score, expected a share of at least {min_coverage} "
-        f"(evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
+        f"{what}: {len(rows) - len(failed)} of {len(rows)} items have a score, expected a share of at least "
+        f"{min_coverage} (evaluation.min_coverage). Commonest error ({times} times): {commonest}. "
         "Run the same command again: only what is missing is paid for."
     )
 

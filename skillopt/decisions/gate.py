@@ -12,6 +12,9 @@ from skillopt.decisions.scoring import Metric, pair, score
 from skillopt.errors import LowCoverage
 from skillopt.records import GateAction, Results, Score, Scored, State
 
+_ROUNDING = 1e-9
+"""By this much sums of equal worth may differ: 0.1 + 0.2 is above 0.3. Real differences are larger."""
+
 
 class GateRule(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of the gate. `density_weight` 0 leaves the style term out."""
@@ -39,14 +42,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def strictly_better(candidate: Scored, other: Scored, rule: GateRule) -> bool:
-    """Whether `candidate` beats `other` on the items that both have."""
+    """Whether `candidate` beats `other` on the items that both have; rounding beats nobody."""
     mine, theirs = _paired_scores(candidate, other, rule)
     if mine.value is None or theirs.value is None:
         raise LowCoverage(
             f"gate: {candidate.skill} and {other.skill} have no item with a score on both sides, "
             "so they cannot be compared. Run the same command again to score what is missing."
         )
-    return mine.value + _bonus(candidate, rule) > theirs.value + _bonus(other, rule)
+    return mine.value + _bonus(candidate, rule) - theirs.value - _bonus(other, rule) > _ROUNDING
 
 
 def at_best(candidate: Scored, current: Scored) -> Scored:
@@ -99,7 +102,7 @@ def resolution(n: int) -> str:
 def has_headroom(initial: Scored, rule: GateRule) -> bool:
     """Whether any candidate can score better than the initial skill; the style term has no end."""
     value = initial.score.value
-    return value is None or value < 1 - 1e-9 or rule.density_weight > 0
+    return value is None or value < 1 - _ROUNDING or rule.density_weight > 0
 
 
 def density(text: str, leading_words: Sequence[str]) -> float:

@@ -110,7 +110,7 @@ def main(args: argparse.Namespace) -> None:
     what = f"evaluation of {args.skill.name if args.skill else 'no skill'} on {args.split}"
     if source:
         rows = reuse(source, items)
-    elif args.state and job.resolved.settings.evaluation.early_reject:
+    elif args.update and args.state and job.resolved.settings.evaluation.early_reject:
         current = read_json(args.state, Gate).state.current
         rows = run_async(do_until_certain(job, bench, items, skill, current, what))
     else:
@@ -156,7 +156,7 @@ async def do_until_certain(
             done = await roll_out(batch, visible(skill), bench, client, width=width, seed=seed, what=what)
             rows |= {row.id: row for row in done}
     if rows:
-        require_scores(list(rows.values()), job, what)
+        require_scores(list(rows.values()), job, what, left_out=len(items) - len(rows))
     if len(rows) < len(items):
         log.info("%s: given up after %d of %d items, it cannot win", what, len(rows), len(items))
     return [rows[item.id] for item in items if item.id in rows]

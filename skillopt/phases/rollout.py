@@ -227,9 +227,9 @@ async def do_items(
     return rows
 
 
-def require_scores(rows: Sequence[Row], job: Job, what: str) -> None:
-    """Raise LowCoverage when too few rows have a score; warn when none could be judged."""
-    require_coverage(rows, job.resolved.settings.evaluation.min_coverage, what)
+def require_scores(rows: Sequence[Row], job: Job, what: str, *, left_out: int = 0) -> None:
+    """Raise LowCoverage when too few items have a score; warn when none could be judged."""
+    require_coverage(rows, job.resolved.settings.evaluation.min_coverage, what, left_out=left_out)
     if warning := own_failure_of_all(rows):
         log.warning("%s: %s", what, warning)
 

@@ -21,13 +21,16 @@ import psutil
 
 from skillopt.basis import write_basis
 from skillopt.config.resolve import load_run
+from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.naming import RUN_NAME, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
+from skillopt.records import Plan
 from skillopt.runs import Run
 from skillopt.signs import SILENCE, lives, read_signs
+from skillopt.standing import StandingReader
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
@@ -45,7 +48,8 @@ DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 _UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 """The engine writes its log and its lines as this package does, whatever the terminal can show."""
 
-_STOPS = (signal.SIGINT, signal.SIGTERM)
+_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
+"""Signals that may reach this process alone; Ctrl-C reaches the engine by itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,16 +80,18 @@ def main(args: argparse.Namespace) -> int:
     plan, splits = plan_run(args.run, resolved)
     log.info("the gate: %s", resolution(plan.splits["val"].used))
     get_ready(root, args)
-    folder = f"results/{args.run}"
-    code, interrupted = run_engine(engine_command(root, args, [f"{folder}/{name}" for name in RESULTS], []))
+    targets = [f"results/{args.run}/{name}" for name in RESULTS]
+    code, interrupted = run_engine(engine_command(root, args, targets, []))
     if args.dry_run:
         return code
-    if interrupted:
-        return say_interrupted()
     results = Path("results") / args.run
-    if code == 0:  # with nothing to do the workflow has not said what all is up to date with
+    if code == 0 and not interrupted:  # with nothing to do the workflow has not said what is up to date
         write_records(results, resolved, plan)
         write_basis(results, Run(resolved, plan, splits))
+        if lost := lost_decisions(results, resolved, plan):
+            code, interrupted = run_engine(engine_command(root, args, [*targets, *lost], []))
+    if interrupted:
+        return say_interrupted()
     if code and not (results / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
@@ -94,6 +100,19 @@ def main(args: argparse.Namespace) -> int:
         print(f"the trained skill: {results / 'best_skill.md'}")
         print(f"the report: {results / 'report.html'}")
     return int(ended(code, status))
+
+
+def lost_decisions(results: Path, resolved: Resolved, plan: Plan) -> list[str]:
+    """Return the decisions that are still to be made though all that the engine was asked for is there.
+
+    A job of a finished run that failed when it was done again has left nothing, and the engine makes
+    that only for who asks for it.
+    """
+    if not all((results / name).exists() for name in RESULTS):
+        return []
+    standing = StandingReader(results).look(plan, resolved)
+    missing = [name for name in standing.wanted if not (results / name).exists()]
+    return [] if standing.complete else [str(results / name) for name in missing]
 
 
 def ended(code: int, status: Status) -> ExitCode:
@@ -125,17 +144,19 @@ def say_interrupted() -> int:
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
-    Ctrl-C reaches the engine by itself, SIGTERM is passed on; either way its end is waited for, so
-    that it stops its jobs in order and opens its lock.
+    What stops this process stops the engine, whose end is waited for, so that it stops its jobs in order
+    and opens its lock. SIGHUP stays ignored where it was so from the start (nohup).
     """
     received: list[int] = []
-    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in _STOPS}
+    stops = {signal.SIGINT, *_PASSED_ON}
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        stops.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         while (code := _wait(engine)) is None:
-            if signal.SIGTERM in received:
-                received.remove(signal.SIGTERM)
-                received.append(signal.SIGINT)
+            if not _PASSED_ON.isdisjoint(received):
+                received[:] = [signal.SIGINT]
                 engine.terminate()
     finally:
         for number, handler in before.items():

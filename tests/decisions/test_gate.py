@@ -18,6 +18,15 @@ def test_only_a_strictly_higher_score_is_accepted():
     assert better.state.best.skill == "new.md"
 
 
+@pytest.mark.parametrize("metric", ["hard", "soft", "mixed"])
+def test_rounding_beats_nobody(metric):
+    rule = GateRule(metric=metric, mixed_weight=0.3)
+    other, tied = skill("old", [0.3, 0.0]), skill("new", [0.1, 0.2])
+    assert 0.1 + 0.2 > 0.3 + 0.0  # the sums of equal worth that a computer tells apart
+    assert decide(tied, state(other), rule).action == "reject"
+    assert decide(skill("new", [0.1, 0.2001]), state(other), rule).action == "accept_new_best"
+
+
 def test_better_than_current_but_not_than_best_is_plain_accept():
     best = skill("best", [1, 1, 1, 0])
     verdict = decide(skill("new", [1, 1, 0, 0]), state(skill("old", [1, 0, 0, 0]), best), RULE)

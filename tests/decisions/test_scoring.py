@@ -82,6 +82,13 @@ def test_coverage_names_the_commonest_error():
         require_coverage(rows, 0.95, "rollout")
 
 
+def test_items_that_were_left_out_count_as_scored():
+    failed = row("x", None, status="provider_error", error="gone")
+    require_coverage([failed], 0.95, "evaluation", left_out=19)
+    with pytest.raises(LowCoverage, match="0 of 1 items have a score"):
+        require_coverage([failed], 0.95, "evaluation", left_out=18)
+
+
 def test_no_scored_row_is_never_enough():
     with pytest.raises(LowCoverage, match="0 of 1"):
         require_coverage([row("a", None, status="timeout", error="slow")], 0.0, "rollout")

@@ -84,6 +84,21 @@ def copy(finished, server, tmp_path):
     return project
 
 
+def test_a_decision_that_a_finished_run_lost_is_made_again(finished, copy, server):
+    """All that comes of it is still there: the engine would take the run for done, for ever."""
+    folder = copy.results / "steps/step_0001"
+    rows = folder / "selection.jsonl"
+    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[:-1]))
+    running = copy.train()
+    assert running.code == 5, running.text
+    assert "step_0001/candidate.md" in running.text and "Delete both and run the same command" in running.text
+    assert not (folder / "gate.json").exists()
+    rows.unlink()
+    (folder / "candidate.md").unlink()
+    same_result(copy, finished, server)
+    assert server.calls == []
+
+
 def limited(project, phase, kilobytes, store="elsewhere"):
     """Run a phase by hand, none of whose files may grow past a size: what a full disk is like."""
     command = project.commands_of[phase]
