@@ -83,7 +83,7 @@ def test_coverage_names_the_commonest_error():
 
 
 def test_items_that_were_left_out_count_as_scored():
-    failed = row("x", None, status="provider_error", error="gone")
+    failed = row("x", None, status="timeout", error="slow")
     require_coverage([failed], 0.95, "evaluation", left_out=19)
     with pytest.raises(LowCoverage, match="0 of 1 items have a score"):
         require_coverage([failed], 0.95, "evaluation", left_out=18)
