@@ -6,6 +6,7 @@ what it read has other content now or is itself of before. The times of files pl
 note count, unless a decision before them does not; without `basis.json` all that is there does.
 """
 
+import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,15 @@ from pathlib import Path
 import msgspec
 
 from skillopt.config.resolved import Resolved
+from skillopt.errors import CorruptFile
 from skillopt.files import read_json
 from skillopt.made import SUFFIX, Made, read_basis, session_of, short
 from skillopt.progress import SIGN, read_sign
 from skillopt.records import Plan
 from skillopt.runs import gate_files
 from skillopt.signs import lives
+
+log = logging.getLogger(__name__)
 
 _START = "steps/step_0000/gate.json"
 _RESULTS = ("best_skill.md", "best_skill.json")
@@ -55,7 +59,7 @@ class StandingReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._notes: dict[str, tuple[tuple[int, int], Made]] = {}
+        self._notes: dict[str, tuple[tuple[int, int], Made | None]] = {}
 
     def look(self, plan: Plan | None, resolved: Resolved, now: float | None = None) -> Standing:
         """Read the notes of all jobs; without a plan nothing belongs to the run."""
@@ -125,13 +129,21 @@ class StandingReader:
             return None
         version = (state.st_mtime_ns, state.st_size)
         if place not in self._notes or self._notes[place][0] != version:
-            self._notes[place] = version, read_json(path, Made)
+            self._notes[place] = version, _read_note(path)
         return self._notes[place][1]
 
     def _session(self, now: float) -> str:
         """Return the engine that is at work on the run, "" for none."""
         sign = read_sign(self._folder / SIGN)
         return session_of(sign) if sign and lives(sign, now) else ""
+
+
+def _read_note(path: Path) -> Made | None:
+    try:
+        return read_json(path, Made)
+    except CorruptFile as error:  # torn by a power cut: no output depends on it
+        log.warning("%s", error)
+        return None
 
 
 def _is_step(gate: str) -> bool:
