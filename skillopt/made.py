@@ -27,13 +27,15 @@ _OF_ALL = frozenset({"config.json", "plan.json", BASIS})
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """`*.made.json`. `basis` is "" from the moment a job starts until it has made its files.
+    """`*.made.json`. `begun` from the moment a job is started anew until it has made its files: those of
+    before count only as long as they lie there as they were.
 
     `read` and `written` are files below the run's folder with hashes of their content; `session` is the
     engine that started the job, "" for none.
     """
 
     basis: str
+    begun: bool = False
     session: str = ""
     read: dict[str, str] = {}
     written: dict[str, str] = {}
@@ -70,14 +72,14 @@ class MadeNote:
         self._written: frozenset[str] = frozenset()
 
     def begin(self) -> None:
-        """Say that what the job made before no longer counts."""
+        """Say that what the job made before may change from now on."""
         if not self._basis:
             return
         self._before = self._contents()
-        if self._path.exists():
-            left = self._left()
-            self._written = frozenset(left)
-            write_json(self._path, Made(basis="", written=left))
+        left = self._left()
+        if left:
+            self._written = frozenset(left.written)
+            write_json(self._path, msgspec.structs.replace(left, begun=True))
 
     def leave(self) -> None:
         """Say what was made, and what of."""
@@ -93,13 +95,15 @@ class MadeNote:
         )
         write_json(self._path, made)
 
-    def _left(self) -> dict[str, str]:
-        """Return what the job wrote when it was done before."""
+    def _left(self) -> Made | None:
+        """Return the note of when the job was done before."""
+        if not self._path.exists():
+            return None
         try:
-            return read_json(self._path, Made).written
+            return read_json(self._path, Made)
         except CorruptFile as error:  # torn by a power cut: a new one is written when the job is done
             log.warning("%s", error)
-            return {}
+            return None
 
     def _contents(self) -> dict[str, str]:
         """Return hashes of the files of the run that the command line names and that are there."""

@@ -110,7 +110,12 @@ class StandingReader:
         return set(content), old
 
     def _has_changed(self, made: Made, content: dict[str, str], old: set[str]) -> bool:
-        """Tell whether a job read what is of before, or what has other content now."""
+        """Tell whether a job read what is of before, or what has other content now.
+
+        Of a job that was begun anew and did not end, the same holds for what it wrote.
+        """
+        if made.begun and any(self._content(name) != digest for name, digest in made.written.items()):
+            return True
         changed = [name for name, digest in made.read.items() if content.get(name, digest) != digest]
         return not old.isdisjoint(made.read) or any(
             self._content(name) != made.read[name] for name in changed

@@ -7,6 +7,7 @@ import socket
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from standing import STEP, standing
 
@@ -119,9 +120,23 @@ def test_a_setting_makes_its_phase_and_all_that_follows_of_before(run):
     assert counts(run) == (2, 0, True), "the change was taken back"
 
 
-def test_a_job_that_began_makes_what_follows_of_before(run):
-    place = run / "logs/step_0002/select.made.json"
-    write_json(place, Made(basis="", written=read_json(place, Made).written))
+def test_a_job_that_was_begun_anew_counts_as_long_as_its_files_are_the_same(run):
+    place, out = run / "logs/step_0002/select.made.json", run / "steps/step_0002/patch.json"
+    before, content = read_json(place, Made), out.read_bytes()
+    MadeNote(argparse.Namespace(out=out, log=run / "logs/step_0002/select.log")).begin()
+    assert read_json(place, Made) == msgspec.structs.replace(before, begun=True)
+    assert counts(run) == (2, 0, True), "it failed, or was killed, before it wrote"
+    write_text(out, "other")
+    assert counts(run) == (1, 1, False)
+    write_text(out, content.decode())
+    assert counts(run) == (2, 0, True)
+
+
+def test_a_job_that_was_begun_by_the_engine_makes_what_follows_of_before(run):
+    """The engine removes the files of a job before it starts it."""
+    out = run / "steps/step_0002/patch.json"
+    out.unlink()
+    MadeNote(argparse.Namespace(out=out, log=run / "logs/step_0002/select.log")).begin()
     assert counts(run) == (1, 1, False)
     assert not standing(run).is_of_before("steps/step_0002/merged.json")
     assert standing(run).is_of_before("steps/step_0002/patch.json")
@@ -201,6 +216,6 @@ def test_the_note_of_a_job(run):
     assert made.written == {"steps/step_0002/patch.json": short(b"new")}
     again = MadeNote(named)
     again.begin()
-    assert read_json(place, Made) == Made(basis="", written=made.written)
+    assert read_json(place, Made) == msgspec.structs.replace(made, begun=True)
     again.leave()
     assert read_json(place, Made) == made, "an output that was not removed before is still one"

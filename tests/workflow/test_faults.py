@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from endpoint import Answer
 from loop import CANARY, is_optimizer, kind_of, leaks, model
+from standing import standing
 
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
 OFF = {"calls__preflight_call": False}
@@ -165,6 +166,7 @@ def test_an_outage_in_any_phase_ends_with_its_code_and_a_message(finished, serve
     assert json.loads(note.read_text())["exit_code"] == running.code
     assert finished.files() == before
     note.unlink()
+    assert standing(finished.results).complete, "a job that changed nothing is as done as before"
 
 
 def test_garbage_from_the_optimizer_proposes_nothing(project, server):
