@@ -46,12 +46,12 @@ class Recipe:
     epochs: int
     target: float
     optimizer: float
-    early_reject: str = "false"
+    early_reject: str = "slow_update"
 
 
 RECIPES = {
     "full": Recipe((400, 200, 1400), 1500, 40, 4, 0.2, 1.0),
-    "early": Recipe((400, 200, 1400), 1500, 40, 4, 0.2, 1.0, early_reject="true"),
+    "early": Recipe((400, 200, 1400), 1500, 40, 4, 0.2, 1.0, early_reject="all"),
     "realistic": Recipe((80, 40, 80), 800, 20, 2, 2.0, 10.0),
     "zero": Recipe((80, 40, 80), 800, 20, 2, 0.0, 0.0),
     "tiny": Recipe((6, 3, 3), 200, 3, 1, 0.0, 0.0),

@@ -94,20 +94,28 @@ rule slow_update:
         " --log {log:q}"
 
 
-use rule evaluate as evaluate_slow_update with:
+rule evaluate_slow_update:
+    """Evaluate the guidance of epoch {wildcards.epoch} on the selection split."""
     input:
         candidate="results/{run}/slow_update/epoch_{epoch}/candidate.md",
-        update_record="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
+        slow_update="results/{run}/slow_update/epoch_{epoch}/slow_update.json",
         state=epoch_input("last_step_state"),
     output:
         "results/{run}/slow_update/epoch_{epoch}/selection.jsonl",
     log:
         "results/{run}/logs/epoch_{epoch}/evaluate.log",
+    priority: 10
+    resources:
+        api_calls=width("env.workers"),
     params:
-        settings=deciding("evaluate"),
+        settings=deciding("evaluate_slow_update"),
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
-        label="epoch_{epoch}",
+    shell:
+        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        " --skill {input.candidate:q} --split val"
+        " --slow-update {input.slow_update:q} --state {input.state:q} --label epoch_{wildcards.epoch}"
+        " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
 rule gate_slow_update:

@@ -153,11 +153,10 @@ rule evaluate:
         settings=deciding("evaluate"),
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
-        label="{step}",
     shell:
         "skillopt evaluate --config results/{wildcards.run}/config.json"
         " --skill {input.candidate:q} --split val"
-        " --update {input.update_record:q} --state {input.state:q} --label {params.label}"
+        " --update {input.update_record:q} --state {input.state:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 

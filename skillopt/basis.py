@@ -7,7 +7,7 @@ from skillopt.files import as_json, canonical, write_json
 from skillopt.made import BASIS, short
 from skillopt.runs import Run
 
-_PROMPTS = {"evaluate_split": "evaluate"}
+_PROMPTS = {"evaluate_split": "evaluate", "evaluate_slow_update": "evaluate"}
 """Phases that show the prompts of another."""
 _STEP = ("rollout", "reflect", "aggregate", "select", "update", "evaluate", "gate")
 
@@ -58,7 +58,7 @@ def _epoch_end(run: Run, epoch: int) -> Iterator[tuple[str, list[str]]]:
     yield f"{place}/sample", [*_asked(run, "sample"), run.sample_digest(epoch)]
     yield f"{place}/compare", [*_asked(run, "compare"), run.comparison_digest(epoch)]
     yield f"{place}/slow_update", _asked(run, "slow_update")
-    yield f"{place}/evaluate", [*_asked(run, "evaluate"), run.split_digest("val")]
+    yield f"{place}/evaluate", [*_asked(run, "evaluate_slow_update"), run.split_digest("val")]
     yield f"{place}/gate", [run.deciding("gate_slow_update")]
     yield f"{place}/meta_skill", _asked(run, "meta_skill")
 

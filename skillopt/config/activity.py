@@ -69,9 +69,10 @@ INERT: tuple[Inert, ...] = (
     ),
     Inert(
         keys=(EARLY,),
-        switches=("evaluation.use_gate",),
-        acts=lambda values: values["evaluation.use_gate"],
-        needs="evaluation.use_gate: true",
+        switches=("evaluation.use_gate", "evaluation.use_semantic_density"),
+        acts=lambda values: values["evaluation.use_gate"] and not values["evaluation.use_semantic_density"],
+        needs="evaluation.use_gate: true, and use_semantic_density: false, since how much style counts for "
+        "depends on how many items have a score in the end",
     ),
     Inert(
         keys=("evaluation.test_env_num",),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from skillopt.config.activity import EARLY, INERT, UPDATE_MODE, falls, rewrites
+from skillopt.config.activity import INERT, UPDATE_MODE, falls, rewrites
 from skillopt.config.history import History, canonical_backend
 from skillopt.config.keys import ROLES
 from skillopt.config.layers import nearest
@@ -53,7 +53,6 @@ def combination_problems(history: History) -> list[str]:
         *_label(view),
         *_shared_effort(view),
         *_skills(view),
-        *_early(view),
         *_times(view),
     ]
 
@@ -157,15 +156,6 @@ def _shared_effort(view: View) -> Iterator[str]:
 def _skills(view: View) -> Iterator[str]:
     key = "evaluation.skills"
     yield from (f"{view.origin(key)}: {key}: {problem}" for problem in problems_of(view[key]))
-
-
-def _early(view: View) -> Iterator[str]:
-    style = "evaluation.use_semantic_density"
-    if view[EARLY] and view["evaluation.use_gate"] and view[style]:
-        yield (
-            f"{view.origin(EARLY)}: {EARLY}: not with {style} ({view.origin(style)}): how much its style "
-            "counts for depends on how many items have a score in the end"
-        )
 
 
 def _times(view: View) -> Iterator[str]:

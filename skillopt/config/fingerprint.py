@@ -77,6 +77,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
         "model.rewrite_max_completion_tokens",
     ),
     "evaluate": (*_ROLLOUT, EARLY, *_METRIC),
+    "evaluate_slow_update": (*_ROLLOUT, EARLY, *_METRIC),
     "gate": _GATE,
     "sample": _ROLLOUT,
     "compare": (*_ROLLOUT, "optimizer.longitudinal_pair_policy"),
@@ -114,11 +115,16 @@ def _update_asks(values: Values) -> bool:
 
 
 def _rejects_early(values: Values) -> bool:
-    return bool(values[EARLY])
+    return acts(EARLY, values) and bool(values[EARLY] == "all")
+
+
+def _rejects_guidance_early(values: Values) -> bool:
+    return acts(EARLY, values) and bool(values[EARLY] != "none")
 
 
 CONDITIONS: Mapping[tuple[str, str], Condition] = {
     **{("evaluate", key): _rejects_early for key in (EARLY, *_METRIC)},
+    **{("evaluate_slow_update", key): _rejects_guidance_early for key in (EARLY, *_METRIC)},
     ("reflect", "model.rewrite_max_completion_tokens"): _asks_for_documents,
     ("aggregate", "model.rewrite_max_completion_tokens"): _asks_for_documents,
     ("update", "model.rewrite_max_completion_tokens"): _asks_for_rewrites,

@@ -40,6 +40,7 @@ OTHERWISE: Mapping[str, str] = {
     "optimizer.use_slow_update": "the end of the first epoch",
     "optimizer.slow_update_samples": "sample, compare",
     "optimizer.use_meta_skill": "meta_skill, and reflect of the epoch after it",
+    "evaluation.early_reject": "evaluate: of guidance, or of all candidates",
     "evaluation.gate_metric": "gate, best_skill; with early_reject also evaluate",
     "evaluation.gate_mixed_weight": "gate, best_skill; with early_reject also evaluate",
     "evaluation.sel_env_num": "evaluate on the selection split, gate",
@@ -69,6 +70,18 @@ _MODELS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_UNTOLD = (
+    "plan",
+    "evaluate_split",
+    "evaluate_slow_update",
+    "gate_slow_update",
+    "summary",
+    "repeat",
+    "tabulate",
+)
+"""Phases that go with one that is told, or with the results."""
+
+
 def reruns(dotted: str) -> str:
     """Say what a setting that all runs have re-runs; what follows from it is left to be understood."""
     if dotted in UNDECISIVE:
@@ -88,7 +101,6 @@ def reruns_backend(key: Key) -> str:
 
 def phases_of(names: tuple[str, ...]) -> str:
     """Return the phases that any of the settings decides, in the order of the table; "" for none."""
-    hidden = ("plan", "evaluate_split", "gate_slow_update", "summary", "repeat", "tabulate")
     found = [phase for phase, keys in PHASES.items() if any(name in keys for name in names)]
-    shown = [phase for phase in found if phase not in hidden] or found
+    shown = [phase for phase in found if phase not in _UNTOLD] or found
     return ", ".join(shown)

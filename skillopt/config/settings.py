@@ -16,6 +16,7 @@ from skillopt.records import UpdateMode
 Count = Annotated[int, msgspec.Meta(ge=0)]
 BudgetControl = Literal["fixed", "autonomous", "none"]
 NoteSource = Literal["both", "failure_only"]
+EarlyReject = Literal["none", "slow_update", "all"]
 SplitMode = Literal["ratio", "split_dir"]
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -107,12 +108,13 @@ class Evaluation(Section, frozen=True, kw_only=True):
 
     use_gate: Annotated[bool, _says("Accept a candidate only if it scores higher (false: always).")] = True
     early_reject: Annotated[
-        bool,
+        EarlyReject,
         _says(
-            "End the evaluation of a candidate as soon as it can no longer score higher than the current "
-            "skill: it is rejected all the same, with rows of a part of the items only (docs/budget.md)."
+            "Candidates whose evaluation ends as soon as they can no longer score higher than the current "
+            "skill, which rejects them all the same: none, only guidance (slow_update), or all. No effect "
+            "with use_semantic_density (docs/budget.md)."
         ),
-    ] = False
+    ] = "slow_update"
     gate_metric: Annotated[
         Metric, _says("Score that the gate compares: hard, soft, or a mixture of both.")
     ] = "hard"

@@ -9,6 +9,7 @@ import msgspec
 
 from skillopt.data import canonical_split, load_splits, used_items
 from skillopt.decisions.early import needed_next
+from skillopt.decisions.gate import GateRule
 from skillopt.decisions.scoring import interval, results_of, score
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
@@ -79,9 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update",
         type=Path,
-        nargs="?",
-        help="update.json or slow_update.json: no evaluation without a candidate (read)",
+        help="update.json of the step: no evaluation without a candidate (read)",
     )
+    parser.add_argument("--slow-update", type=Path, help="slow_update.json of an epoch: the same (read)")
     parser.add_argument(
         "--state", type=Path, nargs="?", help="gate.json before: skills in it are not done again (read)"
     )
@@ -99,8 +100,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     job = open_job(args, "evaluate")
-    skill = read_text(args.skill) if args.update else _evaluated(args, job)
-    if not has_candidate(args.update, args.skill, skill):
+    record = args.update or args.slow_update
+    skill = read_text(args.skill) if record else _evaluated(args, job)
+    if not has_candidate(record, args.skill, skill):
         log.info("%s: no candidate, nothing to evaluate", args.out)
         write_jsonl(args.out, [])
         return
@@ -108,11 +110,12 @@ def main(args: argparse.Namespace) -> None:
     items = split_items(job, bench, args.split)
     source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
     what = f"evaluation of {args.skill.name if args.skill else 'no skill'} on {args.split}"
+    rule = gate_rule(job.resolved.settings, guidance=bool(args.slow_update))
     if source:
         rows = reuse(source, items)
-    elif args.update and args.state and job.resolved.settings.evaluation.early_reject:
+    elif record and args.state and rule.early_reject:
         current = read_json(args.state, Gate).state.current
-        rows = run_async(do_until_certain(job, bench, items, skill, current, what))
+        rows = run_async(do_until_certain(job, bench, items, skill, current, rule, what))
     else:
         rows = run_async(do_items(job, bench, items, visible(skill), what))
     write_jsonl(args.out, rows)
@@ -135,6 +138,7 @@ async def do_until_certain(
     items: Sequence[Item],
     skill: str,
     current: Scored,
+    rule: GateRule,
     what: str,
 ) -> list[Row]:
     """Do items until the gate can only reject, or all are done; rows in the order of `items`.
@@ -142,7 +146,6 @@ async def do_until_certain(
     What is done depends on results alone, never on which reply came first.
     """
     settings = job.resolved.settings
-    rule = gate_rule(settings)
     rows: dict[str, Row] = {}
 
     def next_items() -> list[Item]:

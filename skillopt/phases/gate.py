@@ -44,14 +44,15 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     rows: str
 
 
-def gate_rule(settings: Settings) -> GateRule:
-    """Return the settings of the gate."""
+def gate_rule(settings: Settings, *, guidance: bool = False) -> GateRule:
+    """Return the settings of the gate of a step, or of the guidance at the end of an epoch."""
     evaluation = settings.evaluation
+    early = evaluation.early_reject == "all" or (guidance and evaluation.early_reject == "slow_update")
     return GateRule(
         metric=evaluation.gate_metric,
         mixed_weight=evaluation.gate_mixed_weight,
         use_gate=evaluation.use_gate,
-        early_reject=evaluation.early_reject,
+        early_reject=early and evaluation.use_gate and not evaluation.use_semantic_density,
         density_weight=evaluation.semantic_density_weight if evaluation.use_semantic_density else 0.0,
         leading_words=tuple(evaluation.leading_words),
     )
@@ -247,7 +248,7 @@ def _number(value: float | None) -> str:
 def main(args: argparse.Namespace) -> None:
     """Run the phase."""
     resolved = read_resolved(args.config)
-    rule = gate_rule(resolved.settings)
+    rule = gate_rule(resolved.settings, guidance=bool(args.slow_update))
     run = args.config.parent
     if args.slow_update:
         _slow_update_gate(args, run, rule)

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.config.fingerprint import PHASES, deciding
 
-TARGET = {"rollout", "evaluate", "sample", "compare", "evaluate_split", "repeat"}
+TARGET = {"rollout", "evaluate", "evaluate_slow_update", "sample", "compare", "evaluate_split", "repeat"}
 OPTIMIZER = {"reflect", "aggregate", "select", "slow_update", "meta_skill"}
 GATES = {"gate", "gate_slow_update"}
 BASE = ("model.optimizer_backend=compat", "model.target_backend=compat")
@@ -24,16 +24,23 @@ REWRITE = "optimizer.skill_update_mode=rewrite_from_suggestions"
 FULL = "optimizer.skill_update_mode=full_rewrite_minibatch"
 AWARE = "optimizer.use_skill_aware_reflection=true"
 CHANGES = [
-    ("evaluation.gate_metric=soft", (), GATES | {"best_skill", "summary"}),
-    ("evaluation.gate_mixed_weight=0.2", ("evaluation.gate_metric=mixed",), GATES | {"best_skill"}),
-    ("evaluation.use_gate=false", (), GATES),
-    ("evaluation.early_reject=true", (), {"evaluate"}),
+    ("evaluation.gate_metric=soft", (), GATES | {"evaluate_slow_update", "best_skill", "summary"}),
+    ("evaluation.gate_metric=soft", ("evaluation.use_gate=false",), GATES | {"best_skill", "summary"}),
+    (
+        "evaluation.gate_mixed_weight=0.2",
+        ("evaluation.gate_metric=mixed",),
+        GATES | {"evaluate_slow_update", "best_skill"},
+    ),
+    ("evaluation.use_gate=false", (), GATES | {"evaluate_slow_update"}),
+    ("evaluation.early_reject=all", (), {"evaluate", "evaluate_slow_update"}),
+    ("evaluation.early_reject=none", (), {"evaluate_slow_update"}),
     (
         "evaluation.gate_metric=soft",
-        ("evaluation.early_reject=true",),
-        GATES | {"evaluate", "best_skill", "summary"},
+        ("evaluation.early_reject=all",),
+        GATES | {"evaluate", "evaluate_slow_update", "best_skill", "summary"},
     ),
-    ("evaluation.use_semantic_density=true", (), GATES | {"best_skill"}),
+    ("evaluation.gate_metric=soft", ("evaluation.early_reject=none",), GATES | {"best_skill", "summary"}),
+    ("evaluation.use_semantic_density=true", (), GATES | {"evaluate_slow_update", "best_skill"}),
     ("evaluation.leading_words=must", ("evaluation.use_semantic_density=true",), GATES | {"best_skill"}),
     ("optimizer.slow_update_gate_with_selection=false", (), {"slow_update"}),
     ("optimizer.learning_rate=8", (), {"plan", "reflect"}),

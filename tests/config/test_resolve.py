@@ -265,10 +265,12 @@ def test_refused_overrides(resolve, override, expected):
 
 
 def test_giving_up_early_needs_a_gate_that_looks_at_results_alone(resolve):
-    early = "evaluation.early_reject=true"
-    assert "early_reject: not with evaluation.use_semantic_density" in message(
-        resolve, "", early, "evaluation.use_semantic_density=true"
+    early = "evaluation.early_reject=all"
+    style = "evaluation.use_semantic_density=true"
+    assert "early_reject has no effect: it needs evaluation.use_gate: true, and use_semantic_dens" in message(
+        resolve, "", early, style
     )
+    resolve("", style)  # the default steps aside
     assert "early_reject has no effect: it needs evaluation.use_gate: true" in message(
         resolve, "evaluation: {use_gate: false}", early
     )

@@ -54,7 +54,7 @@ def server(tmp_path, monkeypatch):
         write_items(Path("data"))
         run = {
             "train": {"num_epochs": 1, "batch_size": 6},
-            "evaluation": {"early_reject": True, "min_coverage": 0.75},
+            "evaluation": {"early_reject": "all", "min_coverage": 0.75},
             "env": {"name": "searchqa", "split_mode": "split_dir", "split_dir": "data"},
             "model": {"backend": "openai_compatible", "openai_compatible_base_url": server.url},
             "calls": {"max_attempts": 1},

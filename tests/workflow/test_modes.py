@@ -40,7 +40,9 @@ MODES = {
         "optimizer": ", use_slow_update: false, slow_update_samples: 4, longitudinal_pair_policy: changed",
     },
     "plain": {"optimizer": ", use_slow_update: false, use_meta_skill: false"},
-    "early": {"evaluation": ", early_reject: true", "optimizer": ", use_slow_update: false"},
+    "early": {"evaluation": ", early_reject: all", "optimizer": ", use_slow_update: false"},
+    "guided": {"epochs": 3},
+    "guided_whole": {"epochs": 3, "evaluation": ", early_reject: none"},
     "open": {"evaluation": ", use_gate: false, eval_test: true"},
     "short": {
         "optimizer": ", slow_update_gate_with_selection: false",
@@ -195,6 +197,7 @@ def test_with_the_gate_off_every_candidate_is_taken(results):
     actions = {gate["action"] for gate in steps(results, "open")}
     assert "force_accept" in actions
     assert actions <= {"force_accept", "skip_no_change", "skip_no_patches"}
+    assert {event["left_out"] for event in read(results, "open", "history.json")} == {0}
 
 
 def test_a_candidate_that_cannot_win_is_given_up(results):
@@ -216,6 +219,26 @@ def test_a_candidate_that_cannot_win_is_given_up(results):
     assert given_up
     events = read(results, "early", "history.json")
     assert sum(event["left_out"] > 0 for event in events) == given_up
+
+
+def test_guidance_that_is_given_up_early_changes_nothing_but_what_is_known_of_it(results):
+    left_out = 0
+    for epoch in (2, 3):
+        place = f"slow_update/epoch_{epoch:02d}"
+        early, whole = (read(results, name, f"{place}/gate.json") for name in ("guided", "guided_whole"))
+        assert (early["action"], early["state"]["current"]) == (whole["action"], whole["state"]["current"])
+        assert whole["left_out"] == 0
+        some, all_ = (rows(results, name, f"{place}/selection.jsonl") for name in ("guided", "guided_whole"))
+        assert [row for row in all_ if row in some] == some
+        assert early["left_out"] == len(all_) - len(some)
+        left_out += early["left_out"]
+    assert left_out
+    for path in sorted((results / "guided").glob("s*/**/*.md")):
+        assert (
+            path.read_bytes()
+            == (results / "guided_whole" / path.relative_to(results / "guided")).read_bytes()
+        )
+    assert read(results, "guided", "best_skill.json") == read(results, "guided_whole", "best_skill.json")
 
 
 def test_failures_only(results):
