@@ -10,8 +10,11 @@ from skillopt.decisions.gate import GateRule, at_best, strictly_better
 from skillopt.decisions.scoring import pair, score
 from skillopt.records import Scored
 
-_SHARE = 20
-"""At least a twentieth of the split is done at once: the last few items do not go one by one."""
+_SHARE = 8
+"""At least an eighth of the split is done at once, and then as much again as is done: four rounds at most.
+
+A round takes as long as its slowest call, however few its items are.
+"""
 
 
 def needed_next(candidate: Scored, current: Scored, rule: GateRule) -> tuple[str, ...]:
@@ -25,7 +28,8 @@ def needed_next(candidate: Scored, current: Scored, rule: GateRule) -> tuple[str
     if not left or not strictly_better(most, current, rule):
         return ()
     left.sort(key=lambda id_: _value(current, id_, rule))  # stable: the order of the split among equals
-    return tuple(left[: max(_to_lose(most, current, rule), math.ceil(len(current.results) / _SHARE))])
+    share = math.ceil(len(current.results) / _SHARE)
+    return tuple(left[: max(_to_lose(most, current, rule), share, len(candidate.results))])
 
 
 def _value(current: Scored, id_: str, rule: GateRule) -> float:

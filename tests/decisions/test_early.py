@@ -32,14 +32,21 @@ def test_the_items_that_the_current_skill_fails_come_first_and_as_many_as_can_de
 
 
 def test_it_ends_when_as_many_got_worse_as_got_better():
-    current = skill("old", [1, 0, 1, 0, 1, 0])
-    one_better_one_worse = skill("new", [0, 1, 1, 0, 1, 0])
-    assert rounds(one_better_one_worse, current) == [("i1", "i3", "i5"), ("i0",)]
-    verdict = decide(partial(one_better_one_worse, {"i0", "i1", "i3", "i5"}), state(current), RULE)
-    assert (verdict.action, verdict.left_out, verdict.paired) == ("reject", 2, 4)
-    assert (verdict.candidate.value, verdict.compared.value) == (0.5, 0.5)
+    current = skill("old", [1, 0, 1, 0, 1, 0, 1, 1, 1, 1])
+    one_better_one_worse = skill("new", [0, 1, 1, 0, 1, 0, 1, 1, 1, 1])
+    assert rounds(one_better_one_worse, current) == [("i1", "i3", "i5"), ("i0", "i2", "i4")]
+    done = {"i0", "i1", "i2", "i3", "i4", "i5"}
+    verdict = decide(partial(one_better_one_worse, done), state(current), RULE)
+    assert (verdict.action, verdict.left_out, verdict.paired) == ("reject", 4, 6)
+    assert (verdict.candidate.value, verdict.compared.value) == (0.7, 0.7)
     assert (verdict.improved, verdict.regressed) == (("i1",), ("i0",))
     assert verdict.state.scored == {"old": "old.jsonl"}
+
+
+def test_rounds_grow_so_that_there_are_four_at_most():
+    current = skill("old", [1] * 39 + [0])
+    best = skill("new", [1] * 40)
+    assert [len(ids) for ids in rounds(best, current)] == [5, 5, 10, 20]
 
 
 def test_nothing_has_to_be_done_against_full_marks():
@@ -74,6 +81,7 @@ def test_the_decision_is_that_of_all_items_and_no_item_was_done_for_nothing(pair
     batches = rounds(candidate, current, rule)
     done = [id_ for ids in batches for id_ in ids]
     assert len(set(done)) == len(done)
+    assert len(batches) <= 4
     early = decide(partial(candidate, set(done)), state(current), rule)
     assert early.action == decide(candidate, state(current), rule).action
     if early.action != "reject":
