@@ -117,7 +117,8 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
         return ""
     own = str(role.settings.get("api_key_env") or "")
     variables = [own] if own else key_variables(role.role, spec.secrets)
-    keys = " or ".join(name for name in variables if env.get(name)) or "none is set"
+    keys = " or ".join(name for name in variables if env.get(name))
+    keys = keys or f"none is set: set {' or '.join(variables)}"
     match error.code:
         case "http_401" | "http_403":
             return f". To do: correct the key ({keys}), or {where[0]}"

@@ -47,7 +47,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run stands.
 
     `again` counts the steps whose files of before a change lie there and will be made anew; `outdated`: there
-    is a summary, of what the run was before a change. `best_made`: best_skill.md is that of the run as it is now.
+    is a summary, of what the run was before a change; `best_made`: best_skill.md is of the run as it is now.
     `times` is the wall time of all its jobs so far.
     """
 

@@ -87,6 +87,15 @@ def test_a_refused_key_is_said_once_for_each_role_without_the_key():
     ]
 
 
+def test_a_key_that_is_missing_is_asked_for_by_the_name_of_its_variable():
+    with pytest.raises(ProviderDead) as caught:
+        check(*SAME, rule=lambda call: Answer(status=401, error="no key"))
+    assert (
+        "correct the key (none is set: set TARGET_OPENAI_COMPATIBLE_API_KEY or OPENAI_COMPATIBLE_API_KEY)"
+        in str(caught.value).splitlines()[1]
+    )
+
+
 def test_one_silent_role_does_not_hide_which():
     def rule(call):
         return Answer(status=404, error="no such model") if call.body["model"] == "small" else Answer()
