@@ -230,6 +230,16 @@ def test_headings_have_no_gap_and_links_lead_somewhere(made):
     assert labels <= set(ids)
 
 
+def test_what_is_said_of_a_table_does_not_scroll_with_it(made):
+    made.whole().called(3)
+    html = report(made.folder)
+    found = Page(html)
+    told = {value for key, value in found.attributes if key == "aria-describedby"}
+    assert {"scores-about", "calls-about"} <= told
+    assert all(f'<p class="small" id="{name}">' in html for name in told)  # above the box that scrolls
+    assert "caption" not in found.tags
+
+
 def test_forty_steps_with_two_hundred_items_stay_small(tmp_path):
     made = MadeUp(tmp_path / "results" / "big", epochs=4, per_epoch=10, val=200, gain=9, length=2_000)
     made.whole()
