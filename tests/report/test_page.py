@@ -80,6 +80,13 @@ def test_simulated_calls_cost_nothing(made):
     assert "3 3,300 tokens, $0.00" in page(made.folder).words
 
 
+def test_replayed_calls_are_told_beside_those_that_were_made(made):
+    made.whole().called(3)
+    assert "more replayed" not in page(made.folder).words
+    made.called(2, event="replayed")
+    assert "3 3,300 tokens, cost unknown (no price); 2 more replayed" in page(made.folder).words
+
+
 def test_a_run_that_was_only_interrupted_did_not_fail(made):
     made.step(1)
     note = {"command": "rollout", "exit_code": 130, "message": "interrupted"}
