@@ -55,10 +55,16 @@ def ready_to_evaluate(wildcards):
 
 
 def repeated_before(wildcards):
-    """Return the repeats of the skills whose rows are taken over when the texts are equal."""
-    return below(
-        wildcards, [f"eval/{name}/repeats.json" for name in same_before(wildcards)]
-    )
+    """Return the repeats of the skills whose rows are taken over when the texts are equal.
+
+    A command that names skills buys passes of no other one.
+    """
+    same = [
+        f"eval/{name}/repeats.json"
+        for name in same_before(wildcards)
+        if not AD_HOC or name.rpartition("/")[2] in AD_HOC
+    ]
+    return below(wildcards, same)
 
 
 def tabulated(file):

@@ -108,10 +108,11 @@ def _printable(path: Path) -> str:
 def _flatten(values: Mapping[Any, Any], origin: str, problems: list[str]) -> dict[str, Any]:
     """Return a file's values by dotted key; a section that is empty has none."""
     flat = {}
+    known = {*sections(), *(key.partition(".")[0] for key in legacy.WITHOUT_EFFECT)}
     for section, content in values.items():
-        if section in sections() and (content is None or isinstance(content, dict)):
+        if section in known and (content is None or isinstance(content, dict)):
             flat.update({f"{section}.{key}": value for key, value in (content or {}).items()})
-        elif section in sections():
+        elif section in known:
             problems.append(f"{origin}: {section}: expected a section with keys, found a single value")
         else:
             flat[str(section)] = content

@@ -49,6 +49,7 @@ RENAMED: Mapping[str, str] = {
 }
 
 _OFFLINE = "OfficeQA's target searches the documents in env.data_dirs with tools, and nothing else; remove it"
+_GATE = "nobody is asked at a gate; remove it"
 _RESULTS = "results are written to results/<name of the run file>; remove it"
 WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
     "env.split_output_dir": ("", "the split is made in memory, and its items are in plan.json; remove it"),
@@ -64,9 +65,13 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, str]] = {
     ),
     "env.max_api_workers": (8, "env.workers is how many games are played at once; remove it"),
     "gradient.max_analyst_rounds": (
-        None,
+        3,
         "the number of analyst calls follows from gradient.minibatch_size; remove it",
     ),
+    "human_feedback.enabled": (False, _GATE),
+    "human_feedback.timeout_seconds": (0, _GATE),
+    "human_feedback.on_timeout": ("fallback_to_gate", _GATE),
+    "human_feedback.max_retries_per_step": (3, _GATE),
     "model.minimax_model": ("MiniMax-M3", "set model.optimizer or model.target"),
     "model.copilot_chat_optimizer_model": ("", "set model.optimizer"),
     "model.copilot_chat_target_model": ("", "set model.target"),
@@ -90,6 +95,9 @@ SHIPPED: Mapping[str, Any] = {
     "minimax_temperature": "0.7",
     "minimax_max_tokens": "8000",
     "minimax_enable_thinking": "false",
+    "codex_exec_path": "codex",
+    "codex_exec_sandbox": "workspace-write",
+    "codex_exec_reasoning_effort": "none",
     "claude_code_exec_path": "claude",
     "claude_code_exec_effort": "medium",
     "claude_code_exec_max_thinking_tokens": 16384,

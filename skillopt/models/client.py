@@ -218,7 +218,8 @@ class Client:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            message = f"no reply within {self._policy.timeout:g} s"
+            limit_key = "env.exec_timeout" if self.role.role == "target" else "calls.timeout"
+            message = f"no reply within {self._policy.timeout:g} s ({limit_key})"
             raise CallError(message, kind="timeout", transient=True, code="timeout") from error
         finally:
             flight.on_wire = False

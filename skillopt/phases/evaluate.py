@@ -156,7 +156,9 @@ async def do_until_certain(
     async with job.client("target", width=settings.env.workers) as client:
         width, seed = min(job.width, settings.env.workers), settings.train.seed
         while batch := next_items():
-            done = await roll_out(batch, visible(skill), bench, client, width=width, seed=seed, what=what)
+            first, last = len(rows) + 1, len(rows) + len(batch)
+            told = what if len(batch) == len(items) else f"{what}, items {first}-{last} of {len(items)}"
+            done = await roll_out(batch, visible(skill), bench, client, width=width, seed=seed, what=told)
             rows |= {row.id: row for row in done}
     if rows:
         require_scores(list(rows.values()), job, what, left_out=len(items) - len(rows))

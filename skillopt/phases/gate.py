@@ -233,7 +233,11 @@ def in_words(gate: Gate) -> str:
         sees = f"; {resolution(n)}" if n else ""
         return f"the initial skill: {gate.metric} {_number(state.current.score.value)}{sees}"
     where = f"step {gate.step}" if gate.phase == "step" else f"the end of epoch {gate.epoch}"
-    action = "put in without a score" if gate.action == "inject" else gate.action.replace("_", " ")
+    action = (
+        "region for guidance put in without a score"
+        if gate.action == "inject"
+        else gate.action.replace("_", " ")
+    )
     line = f"{where}: {action}"
     if gate.candidate and gate.compared:
         most = "at most " if gate.left_out else ""

@@ -19,7 +19,7 @@ from skillopt.envs.base import WithMachine
 from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
-from skillopt.models.base import CallError, Message, Reply, Request, RoleModel
+from skillopt.models.base import CallError, Message, Reply, Request, Role, RoleModel
 from skillopt.models.client import Client
 from skillopt.models.keys import key_variables
 from skillopt.models.registry import backend_spec
@@ -93,10 +93,15 @@ async def ask(client: Client, probe: Probe) -> Reply | CallError:
         return error
 
 
-def require_answers(found: Sequence[tuple[Probe, Reply | CallError]], env: Mapping[str, str]) -> None:
-    """Raise ProviderDead naming every model that gave no answer, with what to do."""
+def require_answers(
+    found: Sequence[tuple[Probe, Reply | CallError]], env: Mapping[str, str], origins: Mapping[str, str]
+) -> None:
+    """Raise ProviderDead naming every model that gave no answer, with what to do.
+
+    `origins` tells where each setting came from.
+    """
     silent = [
-        f"{name_of(role)}: {answer}{_to_do(role, answer, env)}"
+        f"{name_of(role)}: {answer}{_to_do(role, answer, env, origins)}"
         for probe, answer in found
         for role in probe.roles
         if isinstance(answer, CallError)
@@ -105,11 +110,11 @@ def require_answers(found: Sequence[tuple[Probe, Reply | CallError]], env: Mappi
         raise ProviderDead("\n".join(silent))
 
 
-def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
+def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str], origins: Mapping[str, str]) -> str:
     """Return what to do about an error of an endpoint; programs and logins say it themselves."""
     spec = backend_spec(role.backend)
     where = [
-        f"model.{role.role}_{spec.name}_{setting.name}"
+        _as_it_was_set(role.role, f"{spec.name}_{setting.name}", origins)
         for setting in spec.settings
         if setting.form == "address"
     ]
@@ -117,7 +122,8 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
         return ""
     own = str(role.settings.get("api_key_env") or "")
     variables = [own] if own else key_variables(role.role, spec.secrets)
-    keys = " or ".join(name for name in variables if env.get(name)) or "none is set"
+    keys = " or ".join(name for name in variables if env.get(name))
+    keys = keys or f"none is set: set {' or '.join(variables)}"
     match error.code:
         case "http_401" | "http_403":
             return f". To do: correct the key ({keys}), or {where[0]}"
@@ -128,6 +134,13 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
         case "connection" | "tls" | "bad_body" | "no_choices":
             return f". To do: correct {where[0]}, or start what answers there"
     return f". To do: correct {where[0]}" if error.code.startswith("http_3") else ""
+
+
+def _as_it_was_set(role: Role, name: str, origins: Mapping[str, str]) -> str:
+    """Return the key of a backend's setting, of the role when that one was set, with where it was."""
+    own = f"model.{role}_{name}"
+    key = own if own in origins else f"model.{name}"
+    return f"{key} ({origins[key]})" if key in origins else key
 
 
 async def require_machine(resolved: Resolved) -> None:
@@ -150,7 +163,7 @@ async def preflight(job: Job, env: Mapping[str, str]) -> None:
     ]
     require_ready([role for probe in new for role in probe.roles], env)
     answers = await gather(ask(job.client(probe.roles[0].role, width=1), probe) for probe in new)
-    require_answers(list(zip(new, answers, strict=True)), env)
+    require_answers(list(zip(new, answers, strict=True)), env, job.resolved.origins)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

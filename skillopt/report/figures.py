@@ -208,7 +208,8 @@ def _given_up(decisions: Sequence[Decision]) -> str:
     count = sum(decision.gate is not None and decision.gate.left_out > 0 for decision in decisions)
     if not count:
         return ""
-    return f" {count} candidates were given up early: each stands at the most that it could have reached."
+    who, each = ("1 candidate was", "it") if count == 1 else (f"{count} candidates were", "each")
+    return f" {who} given up early: {each} stands at the most that it could have reached, not at a score."
 
 
 def scores(run: str, skills: Sequence[SkillScores]) -> Figure:

@@ -139,8 +139,10 @@ def _calls_tile(calls: Sequence[Totals]) -> Tile:
         prompt + completion for prompt, completion in tokens if prompt is not None and completion is not None
     ]
     told = f"{sum(known):,} tokens" if len(known) == len(tokens) else "tokens unknown"
+    told += f", {dollars(cost)}" if cost is not None else ", cost unknown (no price)"
+    replayed = sum(total.replayed for total in calls)
     return Tile(
         name="calls made",
         value=f"{sum(total.made for total in calls):,}",
-        note=told + (f", {dollars(cost)}" if cost is not None else ", cost unknown (no price)"),
+        note=told + (f"; {replayed:,} more replayed" if replayed else ""),
     )

@@ -61,7 +61,7 @@ def preflight(resolved: Resolved, env: Mapping[str, str], *, call: bool) -> list
     if not call:
         return [f"{name_of(role)}: ready, not called" for role in roles]
     found = asyncio.run(_ask_all(resolved, env))
-    require_answers(found, env)
+    require_answers(found, env, resolved.origins)
     said = {
         role.role: f"answered in {answer.seconds:.1f} s"
         for probe, answer in found

@@ -47,7 +47,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run stands.
 
     `again` counts the steps whose files of before a change lie there and will be made anew; `outdated`: there
-    is a summary, of what the run was before a change. `times` is the wall time of all its jobs so far.
+    is a summary, of what the run was before a change; `best_made`: best_skill.md is of the run as it is now.
+    `times` is the wall time of all its jobs so far.
     """
 
     run: str
@@ -58,6 +59,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[FailedPhase, ...]
     summary: Summary | None
     outdated: bool = False
+    best_made: bool = False
     again: int = 0
     times: Times = Times()
 
@@ -108,8 +110,14 @@ def status_of(
         failures=failed_phases(run),
         summary=None if outdated else summary,
         outdated=outdated,
+        best_made=_best_is_made(run, standing),
         times=times_of(run, signs),
     )
+
+
+def _best_is_made(run: Path, standing: Standing) -> bool:
+    name = "best_skill.md"
+    return standing.complete and (run / name).exists() and not standing.is_of_before(name)
 
 
 def _is_of(summary: Summary, run: Path, plan: Plan | None, resolved: Resolved, standing: Standing) -> bool:
@@ -148,7 +156,12 @@ def _next_phase(run: Path, standing: Standing) -> str:
     made = set(standing.gates)
     gate = next((name for name in standing.wanted if name not in made), "")
     if standing.wanted and not gate:
-        return "what follows the last step"
+        if not _best_is_made(run, standing):
+            return "best_skill.md, then final scores, summary and report"
+        return (
+            "final scores, summary and report, which skillopt train makes, with the same --set "
+            "(best_skill.md is finished)"
+        )
     number = int(Path(gate).parent.name.rpartition("_")[2]) if gate else 1
     if gate.startswith("slow_update/"):
         return f"the end of epoch {number}"
@@ -190,7 +203,9 @@ def text(status: Status) -> str:
         lines.append(f"failed: {failure.command} ({name}): {failure.message}")
     if status.outdated:
         lines.append(
-            "summary.json and best_skill.md are those from before a change: run the same command again"
+            "summary.json is from before a change"  # what to do is said by what comes next
+            if status.best_made
+            else "summary.json and best_skill.md are from before a change: run the same command again"
         )
     if status.summary and not status.failures:
         lines.append(table(status.summary).rstrip("\n"))

@@ -118,7 +118,8 @@ def test_a_later_label_wins_over_the_role_keys_of_the_base_file(original):
             "env.split_output_dir has no effect here: the split is made in memory",
         ),
         ("env.out_root=outputs/x", "results are written to results/<name of the run file>"),
-        ("gradient.max_analyst_rounds=3", "follows from gradient.minibatch_size; remove it"),
+        ("gradient.max_analyst_rounds=5", "follows from gradient.minibatch_size; remove it"),
+        ("human_feedback.enabled=true", "nobody is asked at a gate; remove it"),
         ("model.minimax_model=MiniMax-M2", "set model.optimizer or model.target"),
         ("model.copilot_chat_target_model=x", "set model.target"),
         ("model.codex_trace_to_optimizer=false", "model.codex_trace_to_optimizer has no effect here"),
@@ -315,3 +316,30 @@ def test_the_original_base_file_runs_on_the_real_backends(tmp_path):
     assert {role.backend for role in resolved.roles.values()} == {"openai_chat"}
     assert {role.model for role in resolved.roles.values()} == {"gpt-5.5"}
     assert resolved.roles["target"].settings["endpoint"] == "https://x.openai.azure.com"
+
+
+OTHER_BASE = """
+model:
+  backend: azure_openai
+  codex_exec_path: codex
+  codex_exec_sandbox: workspace-write
+  codex_exec_reasoning_effort: none
+  codex_exec_network_access: false
+  codex_exec_approval_policy: never
+gradient: {max_analyst_rounds: 3}
+human_feedback: {enabled: false, timeout_seconds: 0, on_timeout: fallback_to_gate, max_retries_per_step: 3}
+"""
+
+
+def test_a_base_file_of_another_time_runs_on_the_real_backends(tmp_path):
+    """What that project's base file sets has changed over time."""
+    run_file = tmp_path / "run.yaml"
+    (tmp_path / "base.yaml").write_text(OTHER_BASE, encoding="utf-8")
+    text = RUN.replace("name: quiz", "name: searchqa").replace("_base_/default.yaml", "base.yaml")
+    run_file.write_text(text, encoding="utf-8")
+    env = {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
+    assert load_run(run_file, [], env).roles["optimizer"].backend == "openai_chat"
+    asked = OTHER_BASE.replace("enabled: false", "enabled: true")
+    (tmp_path / "base.yaml").write_text(asked, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"human_feedback\.enabled has no effect here: nobody is asked"):
+        load_run(run_file, [], env)

@@ -235,13 +235,18 @@ def test_a_wait_longer_than_allowed_ends_the_call_at_once(tmp_path):
     asyncio.run(main())
 
 
-def test_a_call_without_a_reply_in_time_is_a_timeout(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "setting"), [("target", "env.exec_timeout"), ("optimizer", "calls.timeout")]
+)
+def test_a_call_without_a_reply_in_time_is_a_timeout_and_names_its_setting(tmp_path, name, setting):
     async def main():
         async with Endpoint(lambda call: asyncio.Event().wait()) as endpoint:
             policy = CallPolicy(max_attempts=2, timeout=0.05)
-            async with client_at(tmp_path, endpoint.url, policy=policy) as client:
-                with pytest.raises(CallError, match=r"no reply within 0.05 s \(after 2 attempts\)") as caught:
+            role = role_at(endpoint.url, name)
+            async with client_at(tmp_path, "", role=role, policy=policy) as client:
+                with pytest.raises(CallError) as caught:
                     await client.call(ask("q"))
+        assert str(caught.value) == f"no reply within 0.05 s ({setting}) (after 2 attempts)"
         assert caught.value.kind == "timeout"
         assert len(endpoint.calls) == 2
 

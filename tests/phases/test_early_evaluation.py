@@ -93,6 +93,13 @@ def test_a_candidate_may_be_given_up_and_a_skill_of_which_the_score_is_wanted_ma
     assert json.loads(Path(RUN, "scores.json").read_text())["overall"]["score"]["total"] == SIZES["val"]
 
 
+def test_a_part_of_the_items_is_said_to_be_one(server, caplog):
+    caplog.set_level("INFO")
+    assert len(candidate(ALL_WRONG)) == 1
+    assert "evaluation of skill.md on val, items 1-1 of 4: 1/1 done, 1 scored, mean hard 0.000" in caplog.text
+    assert "evaluation of skill.md on val: given up after 1 of 4 items, it cannot win" in caplog.text
+
+
 def failing(*numbers):
     def rule(call):
         gone = any(f"What is thing {number} of" in call.prompt for number in numbers)

@@ -42,7 +42,7 @@ def gate(**changes):
         ),
         (
             {"phase": "slow_update", "action": "inject", "candidate": None},
-            "the end of epoch 1: put in without a score; best 0.600",
+            "the end of epoch 1: region for guidance put in without a score; best 0.600",
         ),
         (
             {"phase": "initial", "action": "initial"},

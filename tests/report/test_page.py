@@ -80,6 +80,13 @@ def test_simulated_calls_cost_nothing(made):
     assert "3 3,300 tokens, $0.00" in page(made.folder).words
 
 
+def test_replayed_calls_are_told_beside_those_that_were_made(made):
+    made.whole().called(3)
+    assert "more replayed" not in page(made.folder).words
+    made.called(2, event="replayed")
+    assert "3 3,300 tokens, cost unknown (no price); 2 more replayed" in page(made.folder).words
+
+
 def test_a_run_that_was_only_interrupted_did_not_fail(made):
     made.step(1)
     note = {"command": "rollout", "exit_code": 130, "message": "interrupted"}
@@ -228,6 +235,16 @@ def test_headings_have_no_gap_and_links_lead_somewhere(made):
     assert inner <= set(ids)
     labels = {part for key, value in found.attributes if key == "aria-labelledby" for part in value.split()}
     assert labels <= set(ids)
+
+
+def test_what_is_said_of_a_table_does_not_scroll_with_it(made):
+    made.whole().called(3)
+    html = report(made.folder)
+    found = Page(html)
+    told = {value for key, value in found.attributes if key == "aria-describedby"}
+    assert {"scores-about", "calls-about"} <= told
+    assert all(f'<p class="small" id="{name}">' in html for name in told)  # above the box that scrolls
+    assert "caption" not in found.tags
 
 
 def test_forty_steps_with_two_hundred_items_stay_small(tmp_path):

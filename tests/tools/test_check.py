@@ -82,9 +82,18 @@ def test_a_refused_key_is_said_once_for_each_role_without_the_key():
     lines = str(caught.value).splitlines()
     assert lines == [
         f"{role} (openai_compatible, m): HTTP 401: wrong key [redacted]. To do: correct the key "
-        f"(OPENAI_COMPATIBLE_API_KEY), or model.{role}_openai_compatible_base_url"
+        f"(OPENAI_COMPATIBLE_API_KEY), or model.openai_compatible_base_url (command line)"
         for role in ("optimizer", "target")
     ]
+
+
+def test_a_key_that_is_missing_is_asked_for_by_the_name_of_its_variable():
+    with pytest.raises(ProviderDead) as caught:
+        check(*SAME, rule=lambda call: Answer(status=401, error="no key"))
+    assert (
+        "correct the key (none is set: set TARGET_OPENAI_COMPATIBLE_API_KEY or OPENAI_COMPATIBLE_API_KEY)"
+        in str(caught.value).splitlines()[1]
+    )
 
 
 def test_one_silent_role_does_not_hide_which():
@@ -95,8 +104,16 @@ def test_one_silent_role_does_not_hide_which():
         check(*DIFFERENT, rule=rule)
     assert str(caught.value) == (
         "target (openai_compatible, small): HTTP 404: no such model. To do: correct model.target, or "
-        "model.target_openai_compatible_base_url"
+        "model.openai_compatible_base_url (command line)"
     )
+
+
+def test_an_address_of_one_role_is_named_as_it_was_set():
+    with pytest.raises(ProviderDead) as caught:
+        check(*SAME, "model.target_openai_compatible_base_url=URL/v2", rule=lambda call: Answer(status=404))
+    lines = str(caught.value).splitlines()
+    assert lines[0].endswith("or model.openai_compatible_base_url (command line)")
+    assert lines[1].endswith("or model.target_openai_compatible_base_url (command line)")
 
 
 @pytest.mark.parametrize(
@@ -104,10 +121,13 @@ def test_one_silent_role_does_not_hide_which():
     [
         (Answer(status=403, error="no"), "correct the key (MY_OWN)"),
         (Answer(status=402, error="pay"), "add credit to the account of the key (MY_OWN)"),
-        (Answer(status=400, error="unknown model"), "correct model.target, or model.target_openai_comp"),
-        (Answer(status=302, raw=""), "correct model.target_openai_compatible_base_url"),
-        (Answer(raw="<html>Sign in</html>"), "correct model.target_openai_compatible_base_url, or start"),
-        (Answer(drop=True), "correct model.target_openai_compatible_base_url, or start"),
+        (Answer(status=400, error="unknown model"), "correct model.target, or model.openai_comp"),
+        (Answer(status=302, raw=""), "correct model.openai_compatible_base_url (command line)"),
+        (
+            Answer(raw="<html>Sign in</html>"),
+            "correct model.openai_compatible_base_url (command line), or start",
+        ),
+        (Answer(drop=True), "correct model.openai_compatible_base_url (command line), or start"),
     ],
 )
 def test_a_failure_says_what_to_do(answer, advice):

@@ -114,7 +114,7 @@ def test_a_summary_from_before_a_change_is_no_outcome(folder, capsys):
     write_json(folder / "config.json", other)
     assert main(["status", str(folder)]) == ExitCode.UNFINISHED
     said = capsys.readouterr().out
-    assert "from before a change" in said
+    assert "summary.json and best_skill.md are from before a change" in said
     assert "improved" not in said
     workers = load_run(folder.parents[1] / "config/run.yaml", ["env.workers=3"], {})
     write_json(folder / "config.json", workers)
@@ -125,7 +125,15 @@ def test_a_summary_from_before_a_change_is_no_outcome(folder, capsys):
     assert "next: the end of epoch 1" in capsys.readouterr().out
     decide(folder, "slow_update/epoch_01", "slow_update", 0.25)
     assert main(["status", str(folder)]) == ExitCode.UNFINISHED
-    assert "next: what follows the last step" in capsys.readouterr().out
+    assert "next: best_skill.md, then final scores" in capsys.readouterr().out
+    (folder / "best_skill.md").write_text(
+        "# Skill\n", encoding="utf-8"
+    )  # as the engine makes it when only it is named
+    assert main(["status", str(folder)]) == ExitCode.UNFINISHED
+    said = capsys.readouterr().out
+    assert "summary.json is from before a change\n" in said
+    assert "next: final scores, summary and report" in said
+    assert "(best_skill.md is finished)" in said
 
 
 def test_a_failure_is_not_followed_by_the_table_of_before(folder, capsys):

@@ -160,6 +160,17 @@ def test_training_repeats_its_test_evaluations(checkout):
     assert repeated == {"test/initial", "test/best", "test/last"}
 
 
+def test_a_command_that_names_skills_repeats_no_other_one(checkout):
+    def repeated(*skills):
+        given = json.dumps(dict.fromkeys(skills, ""))
+        options = ("--config", f"skills={given}", "--dry-run")
+        done = checkout.snakemake(*options, "--", "results/one/eval/test/table.txt")
+        return {job.at for job in jobs_in(done.stdout + done.stderr) if job.rule == "repeat"}
+
+    assert repeated("none", "best") == {"test/none", "test/best"}
+    assert repeated("initial", "best") == {"test/initial", "test/best"}
+
+
 def test_the_summary_has_the_spread_and_only_what_training_did(checkout):
     checkout.snakemake("--quiet", "all", "--", "results/one/eval/test/table.txt")
     checkout.snakemake("--quiet", "all", "--", "results/one/summary.json")

@@ -1,4 +1,7 @@
-"""The benchmark mybench: what an item is, what the target is told, and how its answer is judged."""
+"""The benchmark mybench: what an item is, what the target is told, and how its answer is judged.
+
+A change of this file re-runs nothing: delete results/<run>/ and train again (replies are in the call store).
+"""
 
 from pathlib import Path
 from typing import Annotated
