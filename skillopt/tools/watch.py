@@ -131,11 +131,12 @@ def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
 
 
 def _scores(view: View) -> RenderableType:
-    if view.initial is None or view.last is None:
+    current, best = view.status.current, view.status.best
+    if view.initial is None or current is None or best is None:
         return Text("none yet")
-    state, first = view.last.state, view.initial.state.current
+    first = view.initial.state.current
     table = Table.grid(padding=_MARGIN)
-    for name, scored in (("initial", first), ("current", state.current), ("best", state.best)):
+    for name, scored in (("initial", first), ("current", current), ("best", best)):
         score = scored.score
         value = "no score" if score.value is None else f"{score.value:.3f}"
         table.add_row(name, Text(value), Text(f"{score.n} of {score.total} items"), Text(clean(scored.skill)))
