@@ -47,8 +47,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run stands.
 
     `again` counts the steps whose files of before a change lie there and will be made anew; `outdated`: there
-    is a summary, of what the run was before a change. `current` and `best` are skills with their scores, which
-    the last one may have got after `last`, the last decision. `times` is the wall time of all its jobs so far.
+    is a summary, of what the run was before a change. `current` and `best` are skills with their scores, and
+    the last one may have got its own after `last`, the last decision. `times` is the wall time of all jobs.
     """
 
     run: str
