@@ -11,6 +11,7 @@ from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import Prices
+from skillopt.naming import no_run
 from skillopt.phases.spending import free_models, prices_of
 from skillopt.phases.summary import rests_on
 from skillopt.records import TAKEN, Gate, Row, Scored
@@ -92,7 +93,7 @@ class RunRecord:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "config.json").is_file():
-            raise ConfigError(f"{folder}: expected the folder of a run (with config.json), found none")
+            raise no_run(folder)
         self.folder = folder
         self.name = folder.resolve().name
         self.files = RunFiles(folder)

@@ -8,9 +8,9 @@ import msgspec
 
 from skillopt.checked import checked_config, checked_plan, checked_summary
 from skillopt.config.resolved import Resolved
-from skillopt.errors import ConfigError, CorruptFile, ExitCode
+from skillopt.errors import CorruptFile, ExitCode
 from skillopt.files import read_json
-from skillopt.naming import run_folder
+from skillopt.naming import no_run, run_folder
 from skillopt.phases.summary import Summary, rests_on, table
 from skillopt.progress import ENGINE, Running, span_of
 from skillopt.records import Gate, Plan, Scored
@@ -90,7 +90,7 @@ def read_status(run: Path) -> Status:
 def read_records(run: Path) -> tuple[Plan | None, Resolved]:
     """Read the plan, when there is one, and the configuration; raises ConfigError when it is no run."""
     if not (run / "config.json").exists():
-        raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
+        raise no_run(run)
     plan = checked_plan(run / "plan.json") if (run / "plan.json").exists() else None
     return plan, checked_config(run / "config.json")
 
