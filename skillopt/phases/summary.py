@@ -283,7 +283,7 @@ def table(summary: Summary) -> str:
         tokens = [
             f"{name} {_count(value)}" for name, value in (("in", total.prompt), ("out", total.completion))
         ]
-        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls, tokens {', '.join(tokens)}")
+        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls used, tokens {', '.join(tokens)}")
     if summary.unusable.answers:
         lines.append(
             f"{summary.unusable.answers} answers of the optimizer could not be used, most often "

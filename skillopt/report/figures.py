@@ -210,7 +210,8 @@ def _given_up(decisions: Sequence[Decision]) -> str:
     count = sum(decision.gate is not None and decision.gate.left_out > 0 for decision in decisions)
     if not count:
         return ""
-    return f" {count} candidates were given up early: each stands at the most that it could have reached."
+    told = "1 candidate was" if count == 1 else f"{count} candidates were"
+    return f" {told} given up early, and drawn at the most that could have been reached."
 
 
 def scores(run: str, skills: Sequence[SkillScores]) -> Figure:

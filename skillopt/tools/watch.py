@@ -24,6 +24,7 @@ from skillopt.tools.status import again_in_words
 
 _STYLES = {"running": "bold cyan", "finished": "bold green", "failed": "bold red", "dead": "bold red"}
 _MARGIN = (0, 2, 0, 0)
+_SPENT = ("calls made", "replayed", "tokens in", "tokens out", "USD")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,20 +133,20 @@ def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
 
 def _scores(view: View) -> RenderableType:
     current, best = view.status.current, view.status.best
-    if view.initial is None or current is None or best is None:
+    if view.initial is None or view.last is None or current is None or best is None:
         return Text("none yet")
     first = view.initial.state.current
     table = Table.grid(padding=_MARGIN)
     for name, scored in (("initial", first), ("current", current), ("best", best)):
         score = scored.score
-        value = "no score" if score.value is None else f"{score.value:.3f}"
+        value = "no score" if score.value is None else f"{view.last.metric} {score.value:.3f}"
         table.add_row(name, Text(value), Text(f"{score.n} of {score.total} items"), Text(clean(scored.skill)))
     if view.status.summary:
         for name in ("initial", "best", "last"):
             skill = view.status.summary.skills[name]
             if skill.test and skill.test.score.hard is not None:
                 table.add_row(
-                    f"{name}, test", Text(f"{skill.test.score.hard:.3f}"), f"{skill.test.score.n} items"
+                    f"{name}, test", Text(f"hard {skill.test.score.hard:.3f}"), f"{skill.test.score.n} items"
                 )
     return table
 
@@ -154,7 +155,7 @@ def _spend(view: View) -> RenderableType:
     if not view.totals:
         return Text("nothing yet")
     table = Table.grid(padding=_MARGIN)
-    table.add_row("", *(Text(name, justify="right") for name in ("made", "replayed", "in", "out", "USD")))
+    table.add_row("", *(Text(name, justify="right") for name in _SPENT))
     for role in sorted({total.role for total in view.totals}):
         mine = [total for total in view.totals if total.role == role]
         table.add_row(role, *(Text(cell, justify="right") for cell in amounts(mine)))

@@ -38,8 +38,8 @@ def test_the_last_skill_is_best_by_the_score_that_it_got_in_the_end(made):
     made.end(last_right=5)
     assert f"hard on selection: current 0.6250, best 0.6250 ({GUIDED})" in text(read_status(made.folder))
     shown = watched(made.folder)
-    assert f"current 0.625 8 of 8 items {GUIDED}" in shown
-    assert f"best 0.625 8 of 8 items {GUIDED}" in shown
+    assert f"current hard 0.625 8 of 8 items {GUIDED}" in shown
+    assert f"best hard 0.625 8 of 8 items {GUIDED}" in shown
     record = RunRecord(made.folder)
     assert lineage_of(record).score == 0.625
     assert skills_of(record)[1].selection.score.hard == 0.625

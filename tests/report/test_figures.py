@@ -66,7 +66,7 @@ def test_a_candidate_given_up_early_is_said_to_be_drawn_at_its_most(made):
     write_json(path, replace(gate, left_out=3))
     figure = figures(made)["learning"]
     root, said = drawn(figure)
-    assert "1 candidates were given up early" in root.find(f"{SVG}desc").text
+    assert "1 candidate was given up early, and drawn at" in root.find(f"{SVG}desc").text
     assert "step 4: rejected, hard at most 0.125, compared with 0.250" in said
     rows = list(csv.DictReader(io.StringIO(as_csv(figure.header, figure.rows))))
     assert [row["left_out"] for row in rows] == ["0", "0", "0", "0", "0", "3", "0"]

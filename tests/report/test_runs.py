@@ -62,7 +62,7 @@ def test_as_text(results):
     assert "0.000 -> 0.500 [0.22, 0.78]" in lines[2]
     assert lines[3].split("  ")[0] == "seed"
     assert len({line.index("0.000 ->") for line in lines[1:4]}) == 1
-    assert lines[0].split()[2:] == ["selection", "hard", "test", "hard", "steps", "calls", "cost"]
+    assert lines[0].split()[2:] == ["selection", "hard", "test", "hard", "steps", "calls", "made", "cost"]
     assert lines[4:] == [
         "",
         "train.seed: base=42, rate=42, seed=7",
