@@ -206,8 +206,9 @@ def test_a_setting_that_one_run_does_not_have(results):
     }
 
 
-def test_diff_of_two_runs(results, capsys):
-    assert main(["diff", "results/base", "results/rate"]) == 0
+@pytest.mark.parametrize("runs", [("results/base", "results/rate"), ("base", "rate")])
+def test_diff_of_two_runs(results, runs, capsys):
+    assert main(["diff", *runs]) == 0
     said = capsys.readouterr().out
     assert "optimizer.learning_rate: 4 -> 8" in said
     assert "env.workers: 24 -> 3" in said
