@@ -9,12 +9,12 @@ import msgspec
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import GateRule
+from skillopt.decisions.plan import make_plan
 from skillopt.files import write_json, write_jsonl, write_text
 from skillopt.models.base import Reply, RoleModel
 from skillopt.models.ledger import Ledger
 from skillopt.phases import best_skill, gate
 from skillopt.phases.summary import rests_on
-from skillopt.plan import make_plan
 from skillopt.records import (
     Batch,
     Edit,
