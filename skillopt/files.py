@@ -30,10 +30,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_through(partial, content)
         partial.replace(path)
     except OSError as error:
         raise WriteError(
@@ -43,6 +40,14 @@ def write_bytes(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a file that is on the disk when this returns; raises OSError."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_text(path: Path, text: str) -> None:

@@ -109,12 +109,15 @@ def mark_of(pid: int) -> str | None:
     That is when it began, counted from the start of the machine where that can be had: a clock that is
     set changes nothing then.
     """
-    with contextlib.suppress(OSError, ValueError):  # no such folder outside Linux, no such number
+    try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        fields = Path(f"/proc/{pid:d}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        return None if fields[0] in ("Z", "X") else f"{boot} {fields[19]}"
-    start = began(pid)
-    return None if start is None else str(start)
+    except OSError:  # no such file outside Linux
+        return _start_of(pid)
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:  # no such process, or no such number
+        return None
+    return None if fields[0] in ("Z", "X") else f"{boot} {fields[19]}"
 
 
 def members(group: int) -> Iterator[int]:
@@ -137,12 +140,12 @@ def variable_of(pid: int, name: str) -> str:
         return ""
 
 
-def began(pid: int) -> float | None:
-    """Return when a process of this machine began (seconds since 1970), None when it has ended."""
-    import psutil  # late: only who finds the mark of another process asks
+def _start_of(pid: int) -> str | None:
+    """Return when a process began, by the clock, None when it has ended."""
+    import psutil  # late: no phase on Linux needs it
 
     try:
         process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+        return None if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
     except (psutil.Error, ValueError, OverflowError):  # of numbers that no process has, as a file may hold
         return None

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from skillopt.config.fingerprint import PHASES, deciding
 from skillopt.config.resolved import Resolved
+from skillopt.config.settings import Optimizer
 from skillopt.config.templates import PROMPTS, prompts_digest, used_prompts
 from skillopt.data import Splits, content_digest
 from skillopt.envs.registry import environment
@@ -81,9 +82,9 @@ class Run:
 
     # the order of things
 
-    @cached_property
-    def _optimizer(self) -> "_OptimizerSwitches":
-        return _OptimizerSwitches(self.resolved)
+    @property
+    def _optimizer(self) -> Optimizer:
+        return self.resolved.settings.optimizer
 
     def step(self, number: int) -> StepPlan:
         """Return a step, counted from 1."""
@@ -106,7 +107,7 @@ class Run:
 
     def skill_after_epoch(self, epoch: int) -> str:
         """Return the skill that starts the next epoch."""
-        if self._optimizer.slow_update:
+        if self._optimizer.use_slow_update:
             return f"slow_update/epoch_{epoch:02d}/skill.md"
         return self.last_step_skill(epoch)
 
@@ -123,7 +124,7 @@ class Run:
 
     def state_after_epoch(self, epoch: int) -> str:
         """Return the gate record at the end of an epoch."""
-        if self._optimizer.slow_update:
+        if self._optimizer.use_slow_update:
             return f"slow_update/epoch_{epoch:02d}/gate.json"
         return f"steps/step_{self.epoch(epoch).last_step:04d}/gate.json"
 
@@ -140,7 +141,7 @@ class Run:
 
         Only the next epoch asks for it, so that the last epoch makes none.
         """
-        if not self._optimizer.meta_skill or epoch < 2:
+        if not self._optimizer.use_meta_skill or epoch < 2:
             return []
         return [f"meta_skill/epoch_{epoch:02d}/meta_skill.json"]
 
@@ -170,7 +171,7 @@ class Run:
 
     def comparison(self, epoch: int) -> str | None:
         """Return the folder of an epoch's comparison, None where there is none."""
-        wanted = self._optimizer.slow_update or self._optimizer.meta_skill
+        wanted = self._optimizer.use_slow_update or self._optimizer.use_meta_skill
         return f"slow_update/epoch_{epoch:02d}" if epoch > 1 and wanted else None
 
     def step_files(self, epoch: int, name: str) -> list[str]:
@@ -180,7 +181,7 @@ class Run:
 
     def gates(self) -> list[str]:
         """Return every gate record, the oldest first."""
-        return gate_files(self.plan, self._optimizer.slow_update)
+        return gate_files(self.plan, self._optimizer.use_slow_update)
 
     def last_skill(self) -> str:
         """Return the skill at the end of training."""
@@ -192,7 +193,7 @@ class Run:
 
     def last_rows(self) -> list[str]:
         """Return selection rows of the last skill where a run may end with a text no gate has seen."""
-        return ["eval/val/last/rollouts.jsonl"] if self._optimizer.may_end_unscored else []
+        return ["eval/val/last/rollouts.jsonl"] if may_end_unscored(self._optimizer) else []
 
     def tests(self) -> list[str]:
         """Return the score files of the test evaluations, and of their repeats where there are some."""
@@ -231,10 +232,17 @@ def gate_files(plan: Plan, slow_update: bool) -> list[str]:
     return found
 
 
-class _OptimizerSwitches:
-    def __init__(self, resolved: Resolved) -> None:
-        optimizer = resolved.settings.optimizer
-        self.slow_update = optimizer.use_slow_update
-        self.meta_skill = optimizer.use_meta_skill
-        ungated = optimizer.use_slow_update and not optimizer.slow_update_gate_with_selection
-        self.may_end_unscored = ungated or optimizer.use_skill_aware_reflection
+def compared(plan: Plan, optimizer: Optimizer) -> tuple[EpochPlan, ...]:
+    """Return the epochs whose end is compared with their beginning."""
+    return plan.epochs[1:] if optimizer.use_slow_update else remembered(plan, optimizer)
+
+
+def remembered(plan: Plan, optimizer: Optimizer) -> tuple[EpochPlan, ...]:
+    """Return the epochs that leave a memory: there is a later one to read it."""
+    return plan.epochs[1:-1] if optimizer.use_meta_skill else ()
+
+
+def may_end_unscored(optimizer: Optimizer) -> bool:
+    """Whether the last skill may have a text that no gate has seen."""
+    ungated = optimizer.use_slow_update and not optimizer.slow_update_gate_with_selection
+    return ungated or optimizer.use_skill_aware_reflection

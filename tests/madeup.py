@@ -9,12 +9,12 @@ import msgspec
 from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import GateRule
+from skillopt.decisions.plan import make_plan
 from skillopt.files import write_json, write_jsonl, write_text
 from skillopt.models.base import Reply, RoleModel
 from skillopt.models.ledger import Ledger
 from skillopt.phases import best_skill, gate
 from skillopt.phases.summary import rests_on
-from skillopt.plan import make_plan
 from skillopt.records import (
     Batch,
     Edit,
@@ -26,6 +26,7 @@ from skillopt.records import (
     Reflection,
     Reflections,
     Row,
+    Scored,
     Selected,
     SplitInfo,
     Turn,
@@ -232,9 +233,10 @@ class MadeUp:
         self.skill, self.gate = text, found
         return found
 
-    def end(self) -> "MadeUp":
-        """Write what a run ends with."""
-        best = best_skill.best_of(self.gate, None, RULE)
+    def end(self, last_right: int | None = None) -> "MadeUp":
+        """Write what a run ends with; with `last_right` the last skill gets a selection score of its own."""
+        last = None if last_right is None else self.scored_in_the_end(last_right)
+        best = best_skill.best_of(self.gate, last, RULE)
         write_text(self.folder / "best_skill.md", (self.folder / best.skill).read_text())
         write_json(self.folder / "best_skill.json", best)
         test = [self.say(f"x{i}") for i in range(6)]
@@ -243,6 +245,10 @@ class MadeUp:
             write_json(self.folder / f"eval/test/{name}/scores.json", {})
         write_json(self.folder / "summary.json", self.summary())
         return self
+
+    def scored_in_the_end(self, right: int) -> Scored:
+        files = gate.Files(skill=self.gate.state.current.skill, rows="eval/val/last/rollouts.jsonl")
+        return gate.scored(self.skill, self.rows(files.rows, self.val, right), files, RULE)
 
     def summary(self) -> dict[str, Any]:
         """Return what `skillopt status` and the report read of summary.json."""

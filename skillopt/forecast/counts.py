@@ -15,6 +15,7 @@ from skillopt.config.settings import Settings
 from skillopt.decisions.schedule import edit_budget
 from skillopt.models.base import Role
 from skillopt.records import EpochPlan, Plan, StepPlan
+from skillopt.runs import compared, may_end_unscored, remembered
 
 _JOBS_OF_ALL = 8
 """initial_skill, preflight, evaluate_initial, gate_initial, best_skill, history, summary, report."""
@@ -94,17 +95,12 @@ def count_calls(settings: Settings, plan: Plan, requests: Requests) -> list[Coun
 def count_jobs(settings: Settings, plan: Plan) -> int:
     """Return how many jobs the whole run is, up to its report."""
     ends = _JOBS_OF_GUIDANCE * len(plan.epochs) if settings.optimizer.use_slow_update else 0
-    ends += _JOBS_OF_COMPARISON * len(compared(settings, plan)) + len(remembered(settings, plan))
+    ends += _JOBS_OF_COMPARISON * len(compared(plan, settings.optimizer)) + len(
+        remembered(plan, settings.optimizer)
+    )
     passes = 2 if settings.evaluation.repeats > 1 else 1
-    evaluations = (3 * passes if settings.evaluation.eval_test else 0) + _may_end_unscored(settings)
+    evaluations = (3 * passes if settings.evaluation.eval_test else 0) + may_end_unscored(settings.optimizer)
     return _JOBS_OF_ALL + _JOBS_OF_STEP * len(plan.steps) + ends + evaluations
-
-
-def _may_end_unscored(settings: Settings) -> bool:
-    """Whether the last skill may have a text that no gate has seen."""
-    optimizer = settings.optimizer
-    ungated = optimizer.use_slow_update and not optimizer.slow_update_gate_with_selection
-    return ungated or optimizer.use_skill_aware_reflection
 
 
 # the target
@@ -143,7 +139,7 @@ def _evaluations(settings: Settings, plan: Plan, requests: Requests) -> Iterator
     if optimizer.use_slow_update and optimizer.slow_update_gate_with_selection:
         for epoch in plan.epochs[1:]:
             yield one(f"epoch_{epoch.epoch:02d}", "val", len(requests.val), val, None)
-    if _may_end_unscored(settings):
+    if may_end_unscored(settings.optimizer):
         yield one("val/last", "val", len(requests.val), val, None)
     if settings.evaluation.eval_test:
         yield one("test/initial", "test", len(requests.test), test, len(test - train - val))
@@ -164,7 +160,7 @@ def _repeats(settings: Settings, requests: Requests) -> Iterator[Count]:
 
 
 def _comparisons(settings: Settings, plan: Plan, requests: Requests) -> Iterator[Count]:
-    for epoch in compared(settings, plan):
+    for epoch in compared(plan, settings.optimizer):
         whole = settings.optimizer.longitudinal_pair_policy == "changed"
         sample, others = epoch.comparison[: epoch.sample], epoch.comparison[epoch.sample :] if whole else ()
         keys = {requests.train[id_] for id_ in sample}
@@ -175,16 +171,6 @@ def _comparisons(settings: Settings, plan: Plan, requests: Requests) -> Iterator
         asks = Range(low=len(sample), high=most)
         paid = up_to(len(keys) + 2 * len(more))
         yield _target(settings, "compare", label, "train", asks=asks, paid=paid)
-
-
-def compared(settings: Settings, plan: Plan) -> tuple[EpochPlan, ...]:
-    """Return the epochs whose end is compared with their beginning."""
-    return plan.epochs[1:] if settings.optimizer.use_slow_update else remembered(settings, plan)
-
-
-def remembered(settings: Settings, plan: Plan) -> tuple[EpochPlan, ...]:
-    """Return the epochs that leave a memory: there is a later one to read it."""
-    return plan.epochs[1:-1] if settings.optimizer.use_meta_skill else ()
 
 
 def _target(
@@ -291,7 +277,7 @@ def _epochs(settings: Settings, plan: Plan) -> Iterator[Count]:
     asks = exactly(1) if settings.optimizer.longitudinal_pair_policy == "mixed" else up_to(1)
     for epoch in plan.epochs[1:] if settings.optimizer.use_slow_update else ():
         yield _at_end("slow_update", epoch, asks)
-    for epoch in remembered(settings, plan):
+    for epoch in remembered(plan, settings.optimizer):
         yield _at_end("meta_skill", epoch, exactly(1))
 
 

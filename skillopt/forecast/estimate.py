@@ -30,7 +30,7 @@ from skillopt.models.store import Store, call_key
 from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.phases.preflight import probes
 from skillopt.phases.rollout import Bench, bench_of
-from skillopt.phases.spending import is_simulated, prices_of
+from skillopt.phases.spending import is_simulated, prices_of, unpriced_models
 from skillopt.records import Plan, Usage
 from skillopt.runs import Run
 
@@ -68,8 +68,9 @@ class Line(Amount, frozen=True, kw_only=True):
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What a run will take.
 
-    `made` is how many calls it has paid for so far, `prices` the price table, "" for none; `caps` says
-    which limits of the section `budget` it reaches, or may.
+    `made` is how many calls it has paid for so far, `prices` the price table, "" for none, `unpriced` the
+    models that it lacks, each with those that may be meant; `caps` says which limits of the section `budget`
+    it reaches, or may.
     """
 
     run: str
@@ -82,6 +83,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     total: Amount
     made: int
     prices: str
+    unpriced: dict[str, str]
     caps: tuple[str, ...]
 
 
@@ -124,6 +126,7 @@ async def forecast(run: Run, store: Path, *, most: int = 0) -> Forecast:
         total=total,
         made=sum(total.made for total in totals),
         prices=resolved.settings.calls.prices,
+        unpriced=unpriced_models(resolved, prices),
         caps=tuple(caps_reached(total, resolved.settings.budget)),
     )
 

@@ -12,21 +12,22 @@ from pathlib import Path
 import msgspec
 
 from skillopt.models.store import StoreError
-from skillopt.process import began
+from skillopt.process import mark_of
 
 _SLACK = 300.0
 """Seconds by which an attempt may be late because it waits for its turn, or clocks differ."""
 _UNREADABLE = 60.0
 """Seconds after which a claim that says nothing is dead: its owner ended between making and writing it."""
-_CLOCK = 2.0
-"""Seconds by which the start of a process and the time of its claim may be off."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """Who makes a call. `made` is in seconds since 1970, `attempt` the longest that an attempt takes."""
+    """Who makes a call. `mark` tells the process from others with its number (see `process.mark_of`), `made`
+    is in seconds since 1970, `attempt` the longest that an attempt takes.
+    """
 
     host: str
     pid: int
+    mark: str
     made: float
     attempt: float
 
@@ -86,7 +87,14 @@ class Claims:
         return self._root / "replies" / key[:2] / f"{key}.claim"
 
     def _content(self) -> bytes:
-        claim = Claim(host=socket.gethostname(), pid=os.getpid(), made=time.time(), attempt=self._attempt)
+        pid = os.getpid()
+        claim = Claim(
+            host=socket.gethostname(),
+            pid=pid,
+            mark=mark_of(pid) or "",
+            made=time.time(),
+            attempt=self._attempt,
+        )
         return msgspec.json.encode(claim)
 
 
@@ -140,8 +148,7 @@ def _is_dead(path: Path, content: bytes) -> bool:
         return True
     if claim.host != socket.gethostname():
         return False
-    start = began(claim.pid)
-    return start is None or start > claim.made + _CLOCK  # else another process has its number now
+    return mark_of(claim.pid) != claim.mark  # ended, or another process has its number now
 
 
 def _remove(path: Path, content: bytes) -> None:

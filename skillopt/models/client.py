@@ -21,7 +21,7 @@ from skillopt.models.store import About, Store, key_maker, with_effort
 from skillopt.progress import Board
 from skillopt.texts import NOT_UTF8
 
-__all__ = ["CallPolicy", "Client", "open_client"]
+__all__ = ["CallPolicy", "Client"]
 
 _LOOKS = 0.02, 0.5
 """Seconds between two looks whether another process has the reply: first, and most."""
@@ -38,12 +38,14 @@ class _Flight:
 
 
 class Client:
-    """The model of one role, for one phase. Use as `async with`; make with `open_client`.
+    """The model of one role, for one phase: at most `width` calls at once. Use as `async with`.
+
+    Nothing is opened before the first call that the store does not hold: a full replay needs no key and no
+    network. `env` is read for secrets then.
 
     A call that is on its way when its caller is cancelled, or when the phase ends early, has
-    `grace` seconds to come back and be kept; when a cap was reached, it has all its time. The
-    backend is opened at the first call that the store does not hold. `board` is where whoever
-    makes the calls shows how far it is.
+    `grace` seconds to come back and be kept; when a cap was reached, it has all its time. `board` is where
+    whoever makes the calls shows how far it is.
     """
 
     def __init__(
@@ -254,31 +256,3 @@ class Client:
 
     def _final(self, error: CallError) -> CallError | SkillOptError:
         return self._failures.failure(error) or error
-
-
-def open_client(
-    role: RoleModel,
-    *,
-    policy: CallPolicy,
-    width: int,
-    store: Store,
-    ledger: Ledger,
-    env: Mapping[str, str],
-    allowance: Allowance | None = None,
-    board: Board | None = None,
-) -> Client:
-    """Return the model of a role, at most `width` calls of which are on their way at once.
-
-    Nothing is opened before the first call that the store does not hold: a full replay needs no
-    key and no network. `env` is read for secrets when the backend is opened.
-    """
-    return Client(
-        role,
-        policy=policy,
-        width=width,
-        store=store,
-        ledger=ledger,
-        env=env,
-        allowance=allowance,
-        board=board,
-    )

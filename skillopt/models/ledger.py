@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -194,6 +194,33 @@ def per_phase(accounts: Accounts) -> list[Totals]:
         before = sums.get((part.role, part.phase), Totals(role=part.role, phase=part.phase, label=""))
         sums[part.role, part.phase] = _add(before, part)
     return list(sums.values())
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls made and replayed; tokens and USD of those made, None as soon as one call's is unknown."""
+
+    made: int
+    replayed: int
+    prompt: int | None
+    completion: int | None
+    cost: float | None
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of prompts and replies."""
+        return None if self.prompt is None or self.completion is None else self.prompt + self.completion
+
+
+def spent(totals: Sequence[Totals]) -> Spent:
+    """Add up totals of any roles and phases."""
+    usage = sum((total.usage for total in totals), Usage())
+    return Spent(
+        made=sum(total.made for total in totals),
+        replayed=sum(total.replayed for total in totals),
+        prompt=usage.prompt if usage.calls else 0,
+        completion=usage.completion if usage.calls else 0,
+        cost=_sum([total.cost for total in totals if total.made]),
+    )
 
 
 def _lines_of(path: Path) -> Iterator[LedgerLine | None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.errors import ConfigError, CorruptFile
+from skillopt.naming import known_ones
 from skillopt.records import Usage
 
 
@@ -50,14 +51,30 @@ def _name(path: Path, model: object) -> str:
 
 
 def _price(path: Path, model: str, fields: object) -> Price:
-    try:
-        price = msgspec.convert(fields, Price)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {model}: expected {_EXPECTED}, found: {error}") from error
-    for name, value in msgspec.structs.asdict(price).items():
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise ConfigError(f"{path}: {model}: {name}: expected a price from 0 on, found {value}")
-    return price
+    problem = _problem(fields)
+    if problem:
+        raise ConfigError(f"{path}: {model}: {problem}")
+    return msgspec.convert(fields, Price)
+
+
+def _problem(fields: object) -> str:
+    """Say what is wrong with the prices of a model, "" for nothing."""
+    from skillopt.config.values import found
+
+    if not isinstance(fields, dict):
+        return f"expected {_EXPECTED}, found {found(fields)}"
+    known = Price.__struct_fields__
+    for name, value in fields.items():
+        if name not in known:
+            return f"{name}: expected {_EXPECTED}, found an unknown key{known_ones(str(name), known, 'keys')}"
+        if not _is_price(value) and not (name == "cached" and value is None):
+            return f"{name}: expected a price, a number of USD from 0 on, found {found(value)}"
+    missing = [name for name in ("prompt", "completion") if name not in fields]
+    return f"expected {_EXPECTED}, found no {' and no '.join(missing)}" if missing else ""
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.errors import SkillOptError
-from skillopt.files import canonical, read_given
+from skillopt.files import canonical, read_given, write_through
 from skillopt.models.base import BackendSpec, Reply, Request, RoleModel, SettingValue
 from skillopt.models.registry import backend_spec
 
@@ -130,7 +130,7 @@ class Store:
         partial = path.with_name(f".{key}.{secrets.token_hex(8)}.partial")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(content)
+            write_through(partial, content)  # a power cut must not take back what was paid for
             return self._publish(partial, path, key) or reply
         except OSError as error:
             raise StoreError(

@@ -33,14 +33,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def client(self, role: Role, *, width: int) -> "Client":
         """Return the model of a role; at most `width` calls at once, and never more than was granted."""
         # Late: a phase that turns out to need no model starts in half the time.
-        from skillopt.models.client import CallPolicy, open_client
+        from skillopt.models.client import CallPolicy, Client
         from skillopt.models.ledger import Ledger
         from skillopt.models.store import Store
         from skillopt.phases.spending import allowance
 
         settings = self.resolved.settings
         timeout = timeout_of(settings, role)
-        return open_client(
+        return Client(
             self.resolved.roles[role],
             policy=CallPolicy(
                 max_attempts=settings.calls.max_attempts,

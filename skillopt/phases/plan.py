@@ -7,13 +7,13 @@ import msgspec
 
 from skillopt.config.resolved import Resolved
 from skillopt.data import SPLITS, Splits, content_digest, load_splits, used_items, with_file_digests
+from skillopt.decisions.plan import make_plan
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
 from skillopt.files import as_json, write_json
 from skillopt.models.registry import backend_spec
 from skillopt.phases.spending import require_countable
-from skillopt.plan import make_plan
 from skillopt.records import Plan, SplitInfo
 
 

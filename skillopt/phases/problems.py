@@ -9,6 +9,7 @@ import msgspec
 from skillopt.config.settings import Optimizer
 from skillopt.files import read_json
 from skillopt.records import Merged, MetaSkill, Plan, Reflections, Selected, SlowUpdate, Update
+from skillopt.runs import remembered
 
 
 class UnusableAnswers(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +38,8 @@ def _problems(run: Path, plan: Plan, optimizer: Optimizer) -> Iterator[str]:
             yield from merge.problems
         yield from read_json(folder / "patch.json", Selected).problems
         yield from read_json(folder / "update.json", Update).problems
-    for epoch in plan.epochs:
-        name = f"epoch_{epoch.epoch:02d}"
-        if optimizer.use_slow_update:
-            yield from read_json(run / "slow_update" / name / "slow_update.json", SlowUpdate).problems
-        if optimizer.use_meta_skill and 1 < epoch.epoch < plan.num_epochs:
-            yield from read_json(run / "meta_skill" / name / "meta_skill.json", MetaSkill).problems
+    for epoch in plan.epochs if optimizer.use_slow_update else ():
+        record = run / f"slow_update/epoch_{epoch.epoch:02d}/slow_update.json"
+        yield from read_json(record, SlowUpdate).problems
+    for epoch in remembered(plan, optimizer):
+        yield from read_json(run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json", MetaSkill).problems

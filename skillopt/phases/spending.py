@@ -9,6 +9,7 @@ from skillopt.models.base import Role, RoleModel
 from skillopt.models.caps import Allowance, CappedAllowance, Caps
 from skillopt.models.prices import Price, Prices, read_prices
 from skillopt.models.registry import backend_spec
+from skillopt.naming import known_ones
 
 FREE = Price(prompt=0.0, completion=0.0)
 """What a simulated model costs, unless the price table says otherwise."""
@@ -21,6 +22,15 @@ def prices_of(resolved: Resolved) -> Prices:
     """
     table = resolved.settings.calls.prices
     return {**free_models(resolved), **(read_prices(Path(table)) if table else {})}
+
+
+def unpriced_models(resolved: Resolved, prices: Prices) -> dict[str, str]:
+    """Return the models that the run's price table lacks, each with the nearest name in it, and all."""
+    if not resolved.settings.calls.prices:
+        return {}
+    there = sorted(prices.keys() - free_models(resolved).keys())
+    models = {role.model for role in resolved.roles.values()} - prices.keys()
+    return {model: known_ones(model, there, "models in it") for model in sorted(models)}
 
 
 def free_models(resolved: Resolved) -> Prices:
@@ -45,7 +55,7 @@ def require_countable(resolved: Resolved) -> None:
 
 def _problems(resolved: Resolved) -> Iterator[str]:
     settings = resolved.settings
-    prices = prices_of(resolved)
+    unpriced = unpriced_models(resolved, prices_of(resolved))
     if settings.budget.max_cost and not settings.calls.prices:
         yield "budget.max_cost: expected a price table in calls.prices, found none"
     for name, role in sorted(resolved.roles.items()):
@@ -55,10 +65,10 @@ def _problems(resolved: Resolved) -> Iterator[str]:
                 f"budget.max_{'cost' if settings.budget.max_cost else 'tokens'}: the backend of the {name}, "
                 f"{role.backend}, does not tell what a call uses; set budget.max_calls instead"
             )
-        if settings.budget.max_cost and settings.calls.prices and role.model not in prices:
+        if settings.budget.max_cost and role.model in unpriced:
             yield (
                 f"budget.max_cost: expected a price for the {name}'s model {role.model!r} in "
-                f"{settings.calls.prices}, found none; add it"
+                f"{settings.calls.prices}, found none{unpriced[role.model]}"
             )
 
 

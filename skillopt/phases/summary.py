@@ -36,7 +36,7 @@ from skillopt.records import (
     Update,
     Usage,
 )
-from skillopt.runs import basis_of, gate_files
+from skillopt.runs import basis_of, compared, gate_files, remembered
 from skillopt.skill import sha256, visible
 from skillopt.times import read_times
 
@@ -144,17 +144,15 @@ def _usages(
 ) -> Iterator[tuple[Role, str, Usage]]:
     for step in plan.steps:
         yield from _step_usages(run / f"steps/step_{step.step:04d}")
-    for epoch in plan.epochs:
+    for epoch in compared(plan, optimizer):
+        yield from _comparison_usages(run / f"slow_update/epoch_{epoch.epoch:02d}")
+    for epoch in plan.epochs if optimizer.use_slow_update else ():
         folder = run / f"slow_update/epoch_{epoch.epoch:02d}"
-        remembers = optimizer.use_meta_skill and 1 < epoch.epoch < plan.num_epochs
-        if epoch.epoch > 1 and (optimizer.use_slow_update or remembers):
-            yield from _comparison_usages(folder)
-        if optimizer.use_slow_update:
-            yield "optimizer", "slow_update", read_json(folder / "slow_update.json", SlowUpdate).usage
-            yield from _selection_usages(folder)
-        if remembers:
-            memory = run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json"
-            yield "optimizer", "meta_skill", read_json(memory, MetaSkill).usage
+        yield "optimizer", "slow_update", read_json(folder / "slow_update.json", SlowUpdate).usage
+        yield from _selection_usages(folder)
+    for epoch in remembered(plan, optimizer):
+        memory = run / f"meta_skill/epoch_{epoch.epoch:02d}/meta_skill.json"
+        yield "optimizer", "meta_skill", read_json(memory, MetaSkill).usage
     for name, skill in skills.items():
         for split in ("val", "test"):
             scores = _scores(run, split, name, skill.sha256)
@@ -283,7 +281,7 @@ def table(summary: Summary) -> str:
         tokens = [
             f"{name} {_count(value)}" for name, value in (("in", total.prompt), ("out", total.completion))
         ]
-        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls, tokens {', '.join(tokens)}")
+        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls used, tokens {', '.join(tokens)}")
     if summary.unusable.answers:
         lines.append(
             f"{summary.unusable.answers} answers of the optimizer could not be used, most often "

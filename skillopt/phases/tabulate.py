@@ -83,7 +83,7 @@ def _csv_line(entry: Evaluated, kind: str, scored: SplitScore, spreads: Spreads 
         "task_type": kind,
         "n": scored.score.n,
         "total": scored.score.total,
-        "coverage": scored.score.coverage,
+        "coverage": scored.coverage,
         "hard": scored.score.hard,
         "hard_low": hard[0],
         "hard_high": hard[1],

@@ -60,11 +60,6 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     total: int
 
-    @property
-    def coverage(self) -> float:
-        """Share of rows with a score (1.0 for no rows)."""
-        return self.n / self.total if self.total else 1.0
-
 
 Results = dict[str, tuple[float, float] | None]
 """Per item id: (hard, soft), or None without a score."""

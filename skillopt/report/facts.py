@@ -8,7 +8,7 @@ import msgspec
 from skillopt.decisions.scoring import Metric, results_of, score
 from skillopt.models.ledger import Totals, per_phase
 from skillopt.phases.evaluate import SplitScore, by_task_type, split_score
-from skillopt.records import Gate, Row, Scored
+from skillopt.records import Gate, Row
 from skillopt.report.record import Decision, RunRecord
 from skillopt.skill import sha256, visible
 from skillopt.times import PhaseTime, Times
@@ -59,18 +59,13 @@ def skills_of(record: RunRecord) -> tuple[SkillScores, ...]:
         return ()
     so_far = "" if record.finished else " so far"
     last = record.done[-1].after
-    best = record.best_skill()
+    best = record.best or gate.state.best
     named = (
         ("initial", "initial skill", "skills/skill_v0000.md", "eval/val/initial/rollouts.jsonl"),
-        ("best", f"best skill{so_far}", best, _best_rows(record, gate)),
+        ("best", f"best skill{so_far}", record.best_skill(), best.origin),
         ("last", f"last skill{so_far}", last, _last_rows(record, gate, last)),
     )
     return tuple(_skill(record, *entry) for entry in named)
-
-
-def _best_rows(record: RunRecord, gate: Gate) -> str:
-    chosen = record.files.json("best_skill.json", Scored)
-    return chosen.origin if chosen else gate.state.best.origin
 
 
 def _last_rows(record: RunRecord, gate: Gate, path: str) -> str:

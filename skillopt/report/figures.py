@@ -119,7 +119,7 @@ def learning(record: RunRecord) -> Figure:
     used = [kind for kind in MARKS if kind in fates]
     chart = curves(
         f"{record.name}: {metric} score over the run",
-        _in_words(metric, current, best, fates_in_words(done)) + _given_up(done),
+        _in_words(record, current, fates_in_words(done)) + _given_up(done),
         [_place(decision) for decision in done],
         series,
         marks=[mark for place, d in enumerate(done) if (mark := _mark(place, d, metric))],
@@ -197,10 +197,12 @@ def fates_in_words(decisions: Sequence[Decision]) -> str:
     return "; ".join(told)
 
 
-def _in_words(metric: str, current: Sequence[float | None], best: Sequence[float | None], counts: str) -> str:
-    if not current or current[0] is None or best[-1] is None:
+def _in_words(record: RunRecord, current: Sequence[float | None], counts: str) -> str:
+    best = record.best.score.value if record.best else None
+    if not current or current[0] is None or best is None:
         return "No score yet."
-    told = f"The {metric} score on the selection split began at {current[0]:.3f}; the best is {best[-1]:.3f}."
+    scale = f"{record.metric} score on the selection split"
+    told = f"The {scale} began at {current[0]:.3f}; the best is {best:.3f}."
     return f"{told} {counts[0].upper()}{counts[1:]}." if counts else told
 
 

@@ -89,8 +89,7 @@ def lineage_of(record: RunRecord) -> Lineage:
     text = record.files.text(path) if path else None
     if text is None:
         raise ConfigError(f"{record.folder}: expected a skill, found none yet; the first comes with step 0")
-    gate = record.last_gate
-    score = gate.state.best.score if gate else None
+    score = record.best.score if record.best else None
     return Lineage(
         run=record.name,
         skill=path,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from skillopt.errors import ConfigError, ExitCode
-from skillopt.models.ledger import Totals
+from skillopt.models.ledger import Totals, spent
 from skillopt.models.prices import dollars
 from skillopt.phases.summary import simulated_roles
 from skillopt.report.facts import Measure, SkillScores, calls_of, measure, silent_phases, skills_of, times_of
@@ -132,17 +132,8 @@ def _score_tile(name: str, before: Measure, after: Measure) -> Tile:
 
 
 def _calls_tile(calls: Sequence[Totals]) -> Tile:
-    costs = [total.cost for total in calls if total.made]
-    cost = None if None in costs else sum(c for c in costs if c is not None)
-    tokens = [(t.usage.prompt, t.usage.completion) for t in calls if t.made]
-    known = [
-        prompt + completion for prompt, completion in tokens if prompt is not None and completion is not None
-    ]
-    told = f"{sum(known):,} tokens" if len(known) == len(tokens) else "tokens unknown"
-    told += f", {dollars(cost)}" if cost is not None else ", cost unknown (no price)"
-    replayed = sum(total.replayed for total in calls)
-    return Tile(
-        name="calls made",
-        value=f"{sum(total.made for total in calls):,}",
-        note=told + (f"; {replayed:,} more replayed" if replayed else ""),
-    )
+    found = spent(calls)
+    tokens = "tokens unknown" if found.tokens is None else f"{found.tokens:,} tokens"
+    cost = "cost unknown (no price)" if found.cost is None else dollars(found.cost)
+    more = f"; {found.replayed:,} more replayed" if found.replayed else ""
+    return Tile(name="calls made", value=f"{found.made:,}", note=f"{tokens}, {cost}{more}")

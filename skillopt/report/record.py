@@ -11,9 +11,10 @@ from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text
 from skillopt.models.ledger import Accounts, read_ledger
 from skillopt.models.prices import Prices
+from skillopt.naming import no_run
 from skillopt.phases.spending import free_models, prices_of
 from skillopt.phases.summary import rests_on
-from skillopt.records import TAKEN, Gate, Row
+from skillopt.records import TAKEN, Gate, Row, Scored
 from skillopt.runs import gate_files
 from skillopt.signs import read_signs
 from skillopt.standing import Standing, StandingReader
@@ -92,7 +93,7 @@ class RunRecord:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "config.json").is_file():
-            raise ConfigError(f"{folder}: expected the folder of a run (with config.json), found none")
+            raise no_run(folder)
         self.folder = folder
         self.name = folder.resolve().name
         self.files = RunFiles(folder)
@@ -188,12 +189,18 @@ class RunRecord:
         """What the gate compares."""
         return self.last_gate.metric if self.last_gate else "hard"
 
+    @property
+    def best(self) -> Scored | None:
+        """The best skill so far with its score; in the end the last one may be it, which no gate has seen."""
+        chosen = self.files.json("best_skill.json", Scored)
+        return chosen or (self.last_gate.state.best if self.last_gate else None)
+
     def best_skill(self) -> str:
         """Return the path of the best skill so far, below the run's folder ("" when there is none)."""
         if self.files.has("best_skill.md"):
             return "best_skill.md"
-        if self.last_gate:
-            return self.last_gate.state.best.skill
+        if self.best:
+            return self.best.skill
         return "skills/skill_v0000.md" if self.files.has("skills/skill_v0000.md") else ""
 
     def stale(self) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from skillopt.errors import ConfigError
-from skillopt.models.ledger import Totals
+from skillopt.models.ledger import spent
 from skillopt.phases.evaluate import SplitScore
 from skillopt.phases.summary import simulated_roles
 from skillopt.report.chart import Chart, Interval, Marker, Series
@@ -112,6 +112,7 @@ def row_of(run: RunRecord) -> RunRow:
     initial, best = skills.get("initial"), skills.get("best")
     fates = [fate(decision) for decision in run.done]
     calls = calls_of(run)
+    found = spent(calls) if calls else None
     return RunRow(
         run=run.name,
         state=state_of(run),
@@ -125,23 +126,10 @@ def row_of(run: RunRecord) -> RunRow:
         test_initial=initial.test if initial else None,
         test_best=best.test if best else None,
         skill_chars=best.chars if best else None,
-        calls=sum(total.made for total in calls) if calls else None,
-        tokens=_tokens(calls),
-        cost=_cost(calls),
+        calls=found.made if found else None,
+        tokens=found.tokens if found else None,
+        cost=found.cost if found else None,
     )
-
-
-def _tokens(calls: Sequence[Totals]) -> int | None:
-    made = [total.usage for total in calls if total.made]
-    counts = [count for usage in made for count in (usage.prompt, usage.completion)]
-    known = [count for count in counts if count is not None]
-    return sum(known) if calls and len(known) == len(counts) else None
-
-
-def _cost(calls: Sequence[Totals]) -> float | None:
-    costs = [total.cost for total in calls if total.made]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if calls and len(known) == len(costs) else None
 
 
 COLUMNS = ("run", "state", "steps", "accepted", "rejected")

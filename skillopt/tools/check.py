@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skillopt.config.resolved import Resolved
 from skillopt.models.base import CallError, Reply, Role
-from skillopt.models.client import CallPolicy, open_client
+from skillopt.models.client import CallPolicy, Client
 from skillopt.models.ledger import Ledger
 from skillopt.models.store import Store
 from skillopt.naming import run_name
@@ -80,7 +80,7 @@ async def _ask_all(resolved: Resolved, env: Mapping[str, str]) -> list[tuple[Pro
 async def _ask(resolved: Resolved, probe: Probe, env: Mapping[str, str]) -> Reply | CallError:
     role = probe.roles[0]
     with tempfile.TemporaryDirectory(prefix="skillopt-check-") as folder:
-        client = open_client(
+        client = Client(
             role,
             policy=_policy(resolved, role.role),
             width=1,

@@ -9,6 +9,7 @@ import msgspec
 
 from skillopt.errors import ConfigError
 from skillopt.files import read_text
+from skillopt.naming import run_folder
 from skillopt.report.facts import skills_of
 from skillopt.report.options import differing
 from skillopt.report.record import RunRecord
@@ -28,8 +29,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt diff`."""
-    parser.add_argument("left", type=Path, help="folder of a run, or a skill file (read)")
-    parser.add_argument("right", type=Path, help="folder of a run, or a skill file (read)")
+    for side in ("left", "right"):
+        parser.add_argument(side, type=run_folder, help="name or folder of a run, or a skill file (read)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")
 
 

@@ -126,7 +126,9 @@ def notes(found: Forecast) -> Iterator[str]:
             f"at most {found.total.most_paid:,} calls, if each answer of the optimizer has to be asked for "
             "again as often as is allowed (calls.answer_attempts)."
         )
-    if found.total.cost is None:
+    for model, others in found.unpriced.items():
+        yield f"cost: unknown, since {found.prices} has no price for {model!r}{others}"
+    if found.total.cost is None and not found.unpriced:
         yield "cost: unknown without a price table (calls.prices)."
 
 

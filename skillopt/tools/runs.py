@@ -66,7 +66,7 @@ def text(comparison: Comparison, width: int) -> str:
     which there is no room follow in another block.
     """
     scores = [f"{split} {kind}" for kind in comparison.kinds for split in ("selection", "test")]
-    header = ["run", "state", *scores, "steps", "calls", "cost"]
+    header = ["run", "state", *scores, "steps", "calls made", "cost"]
     lines = [*_blocks([header, *(_line(row, comparison) for row in comparison.rows)], width)]
     for key in comparison.settings:
         lines += _setting(key, comparison.rows, width)

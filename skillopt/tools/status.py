@@ -8,12 +8,12 @@ import msgspec
 
 from skillopt.checked import checked_config, checked_plan, checked_summary
 from skillopt.config.resolved import Resolved
-from skillopt.errors import ConfigError, CorruptFile, ExitCode
+from skillopt.errors import CorruptFile, ExitCode
 from skillopt.files import read_json
-from skillopt.naming import run_folder
+from skillopt.naming import no_run, run_folder
 from skillopt.phases.summary import Summary, rests_on, table
 from skillopt.progress import ENGINE, Running, span_of
-from skillopt.records import Gate, Plan
+from skillopt.records import Gate, Plan, Scored
 from skillopt.signs import read_signs
 from skillopt.standing import Standing, StandingReader
 from skillopt.texts import span
@@ -48,7 +48,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     `again` counts the steps whose files of before a change lie there and will be made anew; `outdated`: there
     is a summary, of what the run was before a change; `best_made`: best_skill.md is of the run as it is now.
-    `times` is the wall time of all its jobs so far.
+    `current` and `best` are skills with their scores, and the last one may have got its own after `last`, the
+    last decision. `times` is the wall time of all jobs.
     """
 
     run: str
@@ -56,6 +57,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     next_phase: str
     last: Gate | None
+    current: Scored | None
+    best: Scored | None
     failures: tuple[FailedPhase, ...]
     summary: Summary | None
     outdated: bool = False
@@ -89,7 +92,7 @@ def read_status(run: Path) -> Status:
 def read_records(run: Path) -> tuple[Plan | None, Resolved]:
     """Read the plan, when there is one, and the configuration; raises ConfigError when it is no run."""
     if not (run / "config.json").exists():
-        raise ConfigError(f"{run}: expected the folder of a run (with config.json), found none")
+        raise no_run(run)
     plan = checked_plan(run / "plan.json") if (run / "plan.json").exists() else None
     return plan, checked_config(run / "config.json")
 
@@ -100,13 +103,17 @@ def status_of(
     """Return where a run stands, given which of its files belong to it."""
     summary = checked_summary(run / "summary.json") if (run / "summary.json").exists() else None
     outdated = summary is not None and not _is_of(summary, run, plan, resolved, standing)
+    last = read_json(run / standing.gates[-1], Gate) if standing.gates else None
+    current, best = _scored_skills(run, last, standing) if last else (None, None)
     return Status(
         run=run.name,
         steps_done=standing.steps_done,
         steps=len(plan.steps) if plan else 0,
         again=standing.again,
         next_phase="" if summary and not outdated else _next_phase(run, standing),
-        last=read_json(run / standing.gates[-1], Gate) if standing.gates else None,
+        last=last,
+        current=current,
+        best=best,
         failures=failed_phases(run),
         summary=None if outdated else summary,
         outdated=outdated,
@@ -118,6 +125,15 @@ def status_of(
 def _best_is_made(run: Path, standing: Standing) -> bool:
     name = "best_skill.md"
     return standing.complete and (run / name).exists() and not standing.is_of_before(name)
+
+
+def _scored_skills(run: Path, last: Gate, standing: Standing) -> tuple[Scored, Scored]:
+    """Return the current and the best skill; the end of training may have scored what no gate has seen."""
+    current, chosen = last.state.current, run / "best_skill.json"
+    if standing.is_of_before(chosen.name) or not chosen.exists():
+        return current, last.state.best
+    best = read_json(chosen, Scored)
+    return (best if best.sha256 == current.sha256 else current), best
 
 
 def _is_of(summary: Summary, run: Path, plan: Plan | None, resolved: Resolved, standing: Standing) -> bool:
@@ -189,14 +205,13 @@ def text(status: Status) -> str:
         lines.append(again)
     if status.times.seconds:
         lines.append(f"at work for {span(status.times.seconds)} in all")
-    if status.last:
-        state = status.last.state
+    if status.last and status.current and status.best:
         of_epoch = status.last.phase == "slow_update"
         place = f"end of epoch {status.last.epoch}" if of_epoch else f"step {status.last.step}"
         lines.append(f"last decision: {place}, {status.last.action}")
         lines.append(
-            f"{status.last.metric} on selection: current {_number(state.current.score.value)}, "
-            f"best {_number(state.best.score.value)} ({state.best.skill})"
+            f"{status.last.metric} on selection: current {_number(status.current.score.value)}, "
+            f"best {_number(status.best.score.value)} ({status.best.skill})"
         )
     for failure in status.failures:
         name = failure.code.name.lower().replace("_", " ")

@@ -24,7 +24,7 @@ from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
-from skillopt.naming import RUN_NAME, run_name
+from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
 from skillopt.records import Plan
@@ -181,11 +181,14 @@ def run_file(root: Path, run: str) -> Path:
             f"run {run!r}: expected a name of letters, digits, dots, dashes and underscores that begins with "
             "a letter or digit: the stem of a file in config/"
         )
-    for folder in (Path(), root):
-        path = folder / "config" / f"{run}.yaml"
+    folders = [Path("config"), root / "config"]
+    for folder in folders:
+        path = folder / f"{run}.yaml"
         if path.is_file():
             return path
-    raise ConfigError(f"run {run}: expected its configuration at config/{run}.yaml, found none")
+    names = {path.stem for folder in folders for path in folder.glob("*.yaml")} - {"config"}
+    there = known_ones(run, sorted(names), "runs that are configured")
+    raise ConfigError(f"run {run}: expected its configuration at config/{run}.yaml, found none{there}")
 
 
 def engine_command(

@@ -5,7 +5,7 @@ It ends with the run, and shows a finished, failed or dead one as it is.
 
 import argparse
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -13,17 +13,17 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from skillopt.models.ledger import Totals
+from skillopt.models.ledger import Totals, spent
 from skillopt.models.prices import dollars
 from skillopt.naming import run_folder
 from skillopt.progress import Part
-from skillopt.records import Usage
 from skillopt.texts import plain, span
 from skillopt.tools.live import Phase, View, Viewer
 from skillopt.tools.status import again_in_words
 
 _STYLES = {"running": "bold cyan", "finished": "bold green", "failed": "bold red", "dead": "bold red"}
 _MARGIN = (0, 2, 0, 0)
+_SPENT = ("calls made", "replayed", "tokens in", "tokens out", "USD")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,20 +131,21 @@ def _part(part: Part | None, phase: Phase) -> tuple[RenderableType, ...]:
 
 
 def _scores(view: View) -> RenderableType:
-    if view.initial is None or view.last is None:
+    current, best = view.status.current, view.status.best
+    if view.initial is None or view.last is None or current is None or best is None:
         return Text("none yet")
-    state, first = view.last.state, view.initial.state.current
+    first = view.initial.state.current
     table = Table.grid(padding=_MARGIN)
-    for name, scored in (("initial", first), ("current", state.current), ("best", state.best)):
+    for name, scored in (("initial", first), ("current", current), ("best", best)):
         score = scored.score
-        value = "no score" if score.value is None else f"{score.value:.3f}"
+        value = "no score" if score.value is None else f"{view.last.metric} {score.value:.3f}"
         table.add_row(name, Text(value), Text(f"{score.n} of {score.total} items"), Text(clean(scored.skill)))
     if view.status.summary:
         for name in ("initial", "best", "last"):
             skill = view.status.summary.skills[name]
             if skill.test and skill.test.score.hard is not None:
                 table.add_row(
-                    f"{name}, test", Text(f"{skill.test.score.hard:.3f}"), f"{skill.test.score.n} items"
+                    f"{name}, test", Text(f"hard {skill.test.score.hard:.3f}"), f"{skill.test.score.n} items"
                 )
     return table
 
@@ -153,7 +154,7 @@ def _spend(view: View) -> RenderableType:
     if not view.totals:
         return Text("nothing yet")
     table = Table.grid(padding=_MARGIN)
-    table.add_row("", *(Text(name, justify="right") for name in ("made", "replayed", "in", "out", "USD")))
+    table.add_row("", *(Text(name, justify="right") for name in _SPENT))
     for role in sorted({total.role for total in view.totals}):
         mine = [total for total in view.totals if total.role == role]
         table.add_row(role, *(Text(cell, justify="right") for cell in amounts(mine)))
@@ -165,15 +166,15 @@ def _spend(view: View) -> RenderableType:
     return Group(*lines)
 
 
-def amounts(totals: list[Totals]) -> tuple[str, ...]:
+def amounts(totals: Sequence[Totals]) -> tuple[str, ...]:
     """Return calls made and replayed, tokens in and out, and cost, as text."""
-    usage = sum((total.usage for total in totals), Usage())
+    found = spent(totals)
     return (
-        f"{sum(total.made for total in totals):,}",
-        f"{sum(total.replayed for total in totals):,}",
-        _number(usage.prompt if usage.calls else 0),
-        _number(usage.completion if usage.calls else 0),
-        _money(totals),
+        f"{found.made:,}",
+        f"{found.replayed:,}",
+        _number(found.prompt),
+        _number(found.completion),
+        dollars(found.cost),
     )
 
 
@@ -181,21 +182,14 @@ def _number(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def _money(totals: Iterable[Totals]) -> str:
-    costs = [total.cost for total in totals if total.made]
-    known = [cost for cost in costs if cost is not None]
-    return dollars(sum(known) if len(known) == len(costs) else None)
-
-
 def caps(view: View) -> str:
     """Return what a run has spent of its budget, as a line."""
-    usage = sum((total.usage for total in view.totals), Usage())
-    tokens = None if usage.prompt is None or usage.completion is None else usage.prompt + usage.completion
+    found = spent(view.totals)
     parts = []
     if view.caps.calls:
-        parts.append(f"{sum(total.made for total in view.totals):,} of {view.caps.calls:,} calls")
+        parts.append(f"{found.made:,} of {view.caps.calls:,} calls")
     if view.caps.tokens:
-        parts.append(f"{_number(tokens)} of {view.caps.tokens:,} tokens")
+        parts.append(f"{_number(found.tokens)} of {view.caps.tokens:,} tokens")
     if view.caps.cost:
-        parts.append(f"{_money(view.totals)} of {dollars(view.caps.cost)}")
+        parts.append(f"{dollars(found.cost)} of {dollars(view.caps.cost)}")
     return f"budget: {', '.join(parts)}"

@@ -162,6 +162,14 @@ def test_in_words(made):
     _, unpriced = made("calls.prices=")
     assert unpriced.total.cost is None
     assert "cost: unknown without a price table" in text(unpriced)
+    _, misspelt = made("model.target=smal")
+    assert misspelt.total.cost is None
+    shown = text(misspelt)
+    assert (
+        "cost: unknown, since prices.yaml has no price for 'smal'; did you mean small? (models in it: "
+        in shown
+    )
+    assert "without a price table" not in shown
 
 
 def test_caps_that_are_reached_are_said(made):

@@ -5,11 +5,11 @@ import subprocess
 import sys
 import time
 
-import psutil
 import pytest
 
 from skillopt.models.claims import Claims
 from skillopt.models.store import StoreError
+from skillopt.process import mark_of
 
 KEY = "ab" + "0" * 62
 ATTEMPT = 100.0
@@ -28,8 +28,8 @@ def path(tmp_path):
     return path
 
 
-def written(host, pid, made):
-    return json.dumps({"host": host, "pid": pid, "made": made, "attempt": ATTEMPT})
+def written(host, pid, mark="of another start", made=1.0):
+    return json.dumps({"host": host, "pid": pid, "mark": mark, "made": made, "attempt": ATTEMPT})
 
 
 def ended():
@@ -58,6 +58,7 @@ def test_a_claim_is_there_for_as_long_as_its_block(claims, path):
         ("this process", ATTEMPT + 400, True),
         ("an ended process", 0, True),
         ("a process with its number", 0, True),
+        ("this process, before the clock was set", 0, False),
         ("elsewhere", 0, False),
         ("elsewhere", ATTEMPT + 200, False),
         ("elsewhere", ATTEMPT + 400, True),
@@ -66,13 +67,14 @@ def test_a_claim_is_there_for_as_long_as_its_block(claims, path):
     ],
 )
 def test_a_claim_is_dead_when_its_owner_is_gone_or_its_time_is_over(claims, path, owner, age, dead):
-    began = psutil.Process().create_time()
+    mark = mark_of(os.getpid())
     path.write_text(
         {
-            "this process": lambda: written(HERE, os.getpid(), began + 1),
-            "an ended process": lambda: written(HERE, ended(), time.time()),
-            "a process with its number": lambda: written(HERE, os.getpid(), began - 60),
-            "elsewhere": lambda: written("elsewhere", ended(), 1.0),
+            "this process": lambda: written(HERE, os.getpid(), mark, time.time()),
+            "an ended process": lambda: written(HERE, ended(), mark, time.time()),
+            "a process with its number": lambda: written(HERE, os.getpid(), made=time.time()),
+            "this process, before the clock was set": lambda: written(HERE, os.getpid(), mark),
+            "elsewhere": lambda: written("elsewhere", ended()),
             "nothing": lambda: "",
         }[owner]()
     )
@@ -84,7 +86,7 @@ def test_a_claim_is_dead_when_its_owner_is_gone_or_its_time_is_over(claims, path
 
 
 def test_a_claim_that_is_renewed_goes_on(claims, path):
-    path.write_text(written("elsewhere", 1, 1.0))
+    path.write_text(written("elsewhere", 1))
     os.utime(path, (1, 1))
     assert claims.is_free(KEY)
     claims.renew(KEY)
@@ -95,7 +97,7 @@ def test_whoever_was_taken_for_dead_leaves_the_claim_of_another(claims, path):
     with claims.claim(KEY):
         path.unlink()
         claims.renew(KEY)
-        path.write_text(written("elsewhere", 1, 1.0))
+        path.write_text(written("elsewhere", 1))
     assert json.loads(path.read_text())["host"] == "elsewhere"
     assert len(list(path.parent.iterdir())) == 1
 

@@ -55,7 +55,7 @@ def claims_in(root):
 def old_claim(root, key):
     path = root / "replies" / key[:2] / f"{key}.claim"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('{"host": "elsewhere", "pid": 1, "made": 1.0, "attempt": 90.0}')
+    path.write_text('{"host": "elsewhere", "pid": 1, "mark": "", "made": 1.0, "attempt": 90.0}')
     os.utime(path, (1, 1))
 
 

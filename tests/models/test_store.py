@@ -163,6 +163,24 @@ def test_an_entry_can_be_read_with_ordinary_tools(tmp_path):
     assert path.read_text().count("\n") > 10
 
 
+def test_a_reply_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    synced, sync, link = [], os.fsync, os.link
+
+    def noting_sync(file):
+        sync(file)
+        synced.append((os.fstat(file).st_ino, os.fstat(file).st_size))
+
+    def checked_link(source, target):
+        assert (source.stat().st_ino, source.stat().st_size) in synced
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", noting_sync)
+    monkeypatch.setattr(os, "link", checked_link)
+    Store(tmp_path).put(KEY, Reply(text="a"), ABOUT)
+    assert Store(tmp_path).get(KEY).text == "a"
+    assert len(synced) == 1
+
+
 def test_of_two_replies_to_one_request_the_first_is_kept(tmp_path):
     first, second = Reply(text="first"), Reply(text="second")
     assert Store(tmp_path).put(KEY, first, ABOUT) == first

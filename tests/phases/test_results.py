@@ -376,7 +376,7 @@ def test_the_printed_table():
     assert " ".join(lines[3].split()) == "initial 0.250 [0.05, 0.70] 0.500 [0.09, 0.91] 0.500 [0.09, 0.91] 8"
     assert lines[6:] == [
         "epoch 1: 0 accepted, 1 rejected, 0 skipped",
-        "optimizer (simulator/simulated): 3 calls, tokens in unknown, out unknown",
+        "optimizer (simulator/simulated): 3 calls used, tokens in unknown, out unknown",
     ]
 
 

@@ -30,6 +30,10 @@ def resolve(tmp_path):
         (("calls.prices=none.yaml",), "expected a price table at none.yaml"),
         (("budget.max_cost=1", "calls.prices={table}"), "a price for the target's model 'small' in"),
         (
+            ("budget.max_cost=1", "calls.prices={table}", "model.target=strnog"),
+            "found none; did you mean strong? (models in it: strong)",
+        ),
+        (
             ("budget.max_tokens=1", "model.target_backend=cursor_exec"),
             "budget.max_tokens: the backend of the",
         ),

@@ -62,7 +62,7 @@ def test_as_text(results):
     assert "0.000 -> 0.500 [0.22, 0.78]" in lines[2]
     assert lines[3].split("  ")[0] == "seed"
     assert len({line.index("0.000 ->") for line in lines[1:4]}) == 1
-    assert lines[0].split()[2:] == ["selection", "hard", "test", "hard", "steps", "calls", "cost"]
+    assert lines[0].split()[2:] == ["selection", "hard", "test", "hard", "steps", "calls", "made", "cost"]
     assert lines[4:] == [
         "",
         "train.seed: base=42, rate=42, seed=7",
@@ -206,8 +206,9 @@ def test_a_setting_that_one_run_does_not_have(results):
     }
 
 
-def test_diff_of_two_runs(results, capsys):
-    assert main(["diff", "results/base", "results/rate"]) == 0
+@pytest.mark.parametrize("runs", [("results/base", "results/rate"), ("base", "rate")])
+def test_diff_of_two_runs(results, runs, capsys):
+    assert main(["diff", *runs]) == 0
     said = capsys.readouterr().out
     assert "optimizer.learning_rate: 4 -> 8" in said
     assert "env.workers: 24 -> 3" in said

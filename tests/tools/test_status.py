@@ -36,6 +36,8 @@ def status(outcome=None, failures=()):
         steps=1,
         next_phase="",
         last=None,
+        current=None,
+        best=None,
         failures=failures,
         summary=summary(outcome) if outcome else None,
     )

@@ -148,9 +148,9 @@ def test_a_finished_run_is_shown_with_its_scores_decisions_and_spending(finished
     assert lines[0] == "loop finished epoch 2 of 2, step 2 of 2"
     assert "improved" in lines
     best = finished.read("best_skill.json")
-    assert f"best {best['score']['value']:.3f} 4 of 4 items {best['skill']}" in lines
+    assert f"best hard {best['score']['value']:.3f} 4 of 4 items {best['skill']}" in lines
     current = finished.read("slow_update/epoch_02/gate.json")["state"]["current"]
-    assert f"current {current['score']['value']:.3f} 4 of 4 items {current['skill']}" in lines
+    assert f"current hard {current['score']['value']:.3f} 4 of 4 items {current['skill']}" in lines
     assert any(line.startswith("step 2: ") for line in lines)
     made = sum(total["made"] for total in finished.read("calls.json")["totals"])
     spent = [line.split() for line in lines if line.startswith(("optimizer ", "target "))]

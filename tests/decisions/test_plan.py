@@ -1,8 +1,8 @@
 import pytest
 
+from skillopt.decisions.plan import epoch_batches, make_plan, shuffled, steps_per_epoch
 from skillopt.errors import ConfigError
 from skillopt.files import canonical
-from skillopt.plan import epoch_batches, make_plan, shuffled, steps_per_epoch
 from skillopt.records import SplitInfo
 
 TEN = [f"i{n:02d}" for n in range(10)]

@@ -12,8 +12,6 @@ EPOCH_STRIDE = 1000
 """Distance between the seeds of two epochs' batches."""
 COMPARISON_STRIDE = 2000
 """Distance between the seeds of two epochs' samples for the longitudinal comparison."""
-
-
 MOST_STEPS = 9999
 """Steps of a run: their folders and skills have numbers of four digits."""
 
