@@ -12,7 +12,7 @@ from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_text, write_json, write_text
 from skillopt.models.base import Request
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, NotesAnswer, RewriteAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, NotesAnswer, RewriteAnswer, told
 from skillopt.records import (
     Digest,
     EditReport,
@@ -104,7 +104,7 @@ async def draft_from_suggestions(
         return Draft(text=skill, no_rewrite=True, problems=answer.problems, usage=answer.usage)
     return Draft(
         text=replace_body(skill, answer.value.new_skill),
-        summary=answer.value.change_summary or "",
+        summary=told(answer.value.change_summary),
         problems=answer.problems,
         usage=answer.usage,
     )

@@ -294,6 +294,16 @@ def test_an_answer_of_another_shape_is_asked_for_again(tmp_path):
     assert draft.text.startswith("# Mine\n")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [(["shorter", "clearer"], "shorter; clearer"), ({"a": 1}, '{"a": 1}'), (5, "5"), (None, "")],
+)
+def test_what_is_said_beside_a_rewrite_never_costs_it(tmp_path, said, kept):
+    draft, calls = rewritten(tmp_path, in_turn({"new_skill": "# Mine\n", "change_summary": said}))
+    assert (len(calls), draft.problems, draft.summary) == (1, (), kept)
+    assert draft.text.startswith("# Mine\n")
+
+
 def test_a_draft_is_what_judge_says_it_is():
     update = judged(GUIDED, Patch(), Draft(text=GUIDED, summary="none", problems=("p",)))
     assert (update.change_summary, update.problems, update.mode) == ("none", ("p",), "patch")
