@@ -19,9 +19,9 @@ from skillopt.envs.base import WithMachine
 from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
-from skillopt.models.base import CallError, Message, Reply, Request, RoleModel
+from skillopt.models.base import BackendSpec, CallError, Message, Reply, Request, RoleModel
 from skillopt.models.client import Client
-from skillopt.models.keys import key_variables
+from skillopt.models.keys import find_key, key_variables
 from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store, call_key
 from skillopt.phases.job import Job, add_job_arguments, open_job
@@ -65,7 +65,7 @@ def _identity(role: RoleModel, env: Mapping[str, str]) -> str:
     """Return what tells two roles apart: all but the role, unless it has a key or login of its own."""
     own = key_variables(role.role, [name for name in backend_spec(role.backend).secrets if "{" in name])
     name = role.role if any(env.get(variable) for variable in own) else ""
-    return name + canonical({**msgspec.to_builtins(role), "role": ""})
+    return name + canonical({**msgspec.to_builtins(role), "role": "", "named": {}})
 
 
 def require_ready(roles: Sequence[RoleModel], env: Mapping[str, str]) -> None:
@@ -108,16 +108,11 @@ def require_answers(found: Sequence[tuple[Probe, Reply | CallError]], env: Mappi
 def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
     """Return what to do about an error of an endpoint; programs and logins say it themselves."""
     spec = backend_spec(role.backend)
-    where = [
-        f"model.{role.role}_{spec.name}_{setting.name}"
-        for setting in spec.settings
-        if setting.form == "address"
-    ]
+    where = [role.key_of(setting.name) for setting in spec.settings if setting.form == "address"]
     if not where or "To do:" in str(error):
         return ""
-    own = str(role.settings.get("api_key_env") or "")
-    variables = [own] if own else key_variables(role.role, spec.secrets)
-    keys = " or ".join(name for name in variables if env.get(name)) or "none is set"
+    key = find_key(_key_names(role, spec, env), env)
+    keys = key.variable if key else "none is set"
     match error.code:
         case "http_401" | "http_403":
             return f". To do: correct the key ({keys}), or {where[0]}"
@@ -128,6 +123,14 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str]) -> str:
         case "connection" | "tls" | "bad_body" | "no_choices":
             return f". To do: correct {where[0]}, or start what answers there"
     return f". To do: correct {where[0]}" if error.code.startswith("http_3") else ""
+
+
+def _key_names(role: RoleModel, spec: BackendSpec, env: Mapping[str, str]) -> list[str]:
+    """Return the variables that may hold the key of a role, in the order they are tried."""
+    if spec.keys:
+        return spec.keys(role, env)
+    own = str(role.settings.get("api_key_env") or "")
+    return [own] if own else key_variables(role.role, spec.secrets)
 
 
 async def require_machine(resolved: Resolved) -> None:
