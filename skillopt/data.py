@@ -157,7 +157,12 @@ def load_splits(resolved: Resolved, environment: Environment) -> Splits:
     )
 
 
-def _read_folders(settings: Env, environment: Environment) -> Splits:
+def require_data(settings: Env) -> None:
+    """Raise DataError when there is nothing where the data should be; no item is read."""
+    _require_folders(settings) if settings.split_mode == "split_dir" else _require_file(settings)
+
+
+def _require_folders(settings: Env) -> Path:
     folder = Path(settings.split_dir)
     if not settings.split_dir or not folder.is_dir():
         raise DataError(
@@ -170,6 +175,11 @@ def _read_folders(settings: Env, environment: Environment) -> Splits:
             f"{folder}: expected the folders {', '.join(SPLITS)}; {', '.join(missing)} missing."
             f"{_how_to_fetch(folder)}"
         )
+    return folder
+
+
+def _read_folders(settings: Env, environment: Environment) -> Splits:
+    folder = _require_folders(settings)
     reads = {name: _read(folder / name, environment) for name in SPLITS}
     for name, found in reads.items():
         if not found.items:
@@ -189,7 +199,7 @@ def _how_to_fetch(folder: Path) -> str:
     return f" It is fetched, once and with a network, by: skillopt materialise {folder.name}"
 
 
-def _read_and_draw(settings: Env, environment: Environment) -> Splits:
+def _require_file(settings: Env) -> Path:
     path = Path(settings.data_path)
     if not settings.data_path or not path.exists():
         raise DataError(
@@ -201,6 +211,11 @@ def _read_and_draw(settings: Env, environment: Environment) -> Splits:
             f"{path}: expected a data file, found the folders of finished splits. "
             "Set env.split_mode: split_dir and env.split_dir to this folder."
         )
+    return path
+
+
+def _read_and_draw(settings: Env, environment: Environment) -> Splits:
+    path = _require_file(settings)
     found = _read(path, environment)
     if not found.items:
         raise DataError(f"{path}: expected items, found none")

@@ -23,12 +23,16 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The last is that of a terminal that was closed: what is on its way was paid for then too."""
 
 
+_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
+
+
 def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ) -> T:
     """Run the calls of a phase to their end and return the result.
 
     SIGINT, SIGTERM, SIGHUP, or the end of the process that WATCH_PID names cancel the work: no further
     call starts, those on their way have a few seconds to come back and be kept (see
-    `models.client.Client`), then Interrupted is raised. A second signal ends the waiting.
+    `models.client.Client`), then Interrupted is raised. A second signal ends the waiting, but SIGTERM and
+    SIGHUP are one request: `train`, which may get what its phases get too, passes each on as the other.
     """
     return asyncio.run(_supervised(work, _watched(env)))
 
@@ -63,8 +67,16 @@ def _signals(stop: Any) -> Iterator[None]:
     caught: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread():
         caught = [s for s in _STOPS if signal.getsignal(s) is not signal.SIG_IGN]
+    received: set[signal.Signals] = set()
+
+    def receive(number: signal.Signals) -> None:
+        passed_on = bool(received) and number not in received and {number, *received} <= _PASSED_ON
+        received.add(number)
+        if not passed_on:
+            stop(f"received {number.name}")
+
     for number in caught:
-        loop.add_signal_handler(number, stop, f"received {number.name}")
+        loop.add_signal_handler(number, receive, number)
     try:
         yield
     finally:

@@ -97,7 +97,12 @@ def test_a_process_that_ended_does_not_run():
     assert is_running(os.getpid())
 
 
-def test_stopping_keeps_the_reply_on_the_wire(tmp_path):
+@pytest.mark.parametrize(
+    "numbers",
+    [[signal.SIGTERM], [signal.SIGTERM, signal.SIGHUP], [signal.SIGHUP, signal.SIGTERM]],
+)
+def test_stopping_keeps_the_reply_on_the_wire(tmp_path, numbers):
+    """Also when `train` passes on what the phases got already."""
     script = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
@@ -130,7 +135,8 @@ def test_stopping_keeps_the_reply_on_the_wire(tmp_path):
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             )
             await arrived.wait()
-            process.send_signal(signal.SIGTERM)
+            for number in numbers:
+                process.send_signal(number)
             go.set()
             assert await process.wait() == 130
             kept = len(list(tmp_path.glob("replies/*/*.json")))

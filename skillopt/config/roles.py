@@ -8,7 +8,10 @@ from skillopt.config import legacy
 from skillopt.config.history import Entry, History, canonical_backend, unavailable
 from skillopt.config.keys import ROLES, backend_key, setting_key
 from skillopt.config.layers import Layer
-from skillopt.models.base import BackendSpec, Role, RoleModel, Setting, SettingValue
+from skillopt.models.base import BackendSpec, Role, RoleModel, Setting
+
+_VARIABLE = "environment variable"
+"""How the origin of what an environment variable says begins."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,12 +96,18 @@ def _spellings(spec: BackendSpec, setting: Setting, role: Role | None) -> Iterat
 
 def role_model(history: History, part: Part) -> RoleModel:
     """Return a role's model with all settings of its backend, defaults included."""
+    said = {setting.name: _said(history, part, setting) for setting in part.spec.settings}
     return RoleModel(
         role=part.role,
         backend=part.spec.name,
         model=_model_name(history, part),
         reasoning_effort=_effort(history, part.role),
-        settings={setting.name: value for setting, value in _settings(history, part)},
+        settings={name: entry.value for name, (_, entry) in said.items()},
+        named={
+            name: entry.origin if entry.origin.startswith(_VARIABLE) else key
+            for name, (key, entry) in said.items()
+            if entry.origin.startswith(_VARIABLE) or key.startswith(f"model.{part.role}_")
+        },
     )
 
 
@@ -139,15 +148,16 @@ def _keys(part: Part, setting: Setting) -> tuple[str, str]:
     return backend_key(part.spec, setting, None), backend_key(part.spec, setting, part.role)
 
 
-def _settings(history: History, part: Part) -> list[tuple[Setting, SettingValue]]:
-    """Return the values for a role: the higher layer wins, in one layer the key of the role."""
-    found = []
-    for setting in part.spec.settings:
-        shared, own = (history.entries(key) for key in _keys(part, setting))
-        # The order is stable: within one layer the key of the role comes last.
-        said = sorted([*shared[-1:], *own[-1:]], key=lambda entry: entry.rank)
-        found.append((setting, said[-1].value if said else setting.default))
-    return found
+def _said(history: History, part: Part, setting: Setting) -> tuple[str, Entry]:
+    """Return the key that says what a setting is for a role, and what it says.
+
+    The higher layer wins, in one layer the key of the role. Where none says it, the default holds.
+    """
+    shared, own = _keys(part, setting)
+    said = [(key, entry) for key in (shared, own) for entry in history.entries(key)[-1:]]
+    default = shared, Entry(value=setting.default, origin="", rank=0)
+    # The order is stable: within one layer the key of the role comes last.
+    return sorted(said, key=lambda pair: pair[1].rank)[-1] if said else default
 
 
 def _choice(history: History, role: Role, limit: int | None) -> tuple[Entry, Entry | None]:
@@ -199,4 +209,4 @@ def _written_for(history: History, part: Part, named: Entry) -> bool:
 
 
 def _variable(name: str) -> str:
-    return f"environment variable {name}"
+    return f"{_VARIABLE} {name}"

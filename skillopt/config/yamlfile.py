@@ -1,7 +1,8 @@
 """Reading YAML as people mean it: `2:1:7` and `0042` stay text, a key given twice is an error."""
 
+import copy
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from skillopt.files import read_text
 
 LARGEST = 1024 * 1024
 """Bytes of one file: a larger one would take minutes to read."""
+KEPT = 64 * 1024
+"""Bytes of a file whose values are kept until it changes: a dashboard reads the same ones again and again."""
 MOST_VALUES = 100_000
 """Values of one file, those that an alias repeats counted again: more than any settings or prices have."""
 
@@ -20,14 +23,37 @@ def read_yaml(path: Path) -> Any:
 
     The message holds nothing of the file's content, which may be a secret.
     """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path}: expected a readable file, found: {error.strerror}") from None
+    if found.st_size > LARGEST:
+        raise ConfigError(
+            f"{path}: expected at most {LARGEST // 1024} kB of YAML, found {found.st_size // 1024:,} kB: is "
+            "it a configuration or a price table?"
+        )
+    if found.st_size > KEPT:
+        return _parsed(path)
+    state = found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+    kept = _kept(path, Path.cwd(), state)
+    if isinstance(kept, ConfigError):
+        raise ConfigError(str(kept))
+    return copy.deepcopy(kept)
+
+
+@lru_cache(maxsize=1024)
+def _kept(path: Path, folder: Path, state: tuple[int, ...]) -> Any:
+    """Return what a file holds, or what is wrong with it, as long as it is the same file, seen from there."""
+    try:
+        return _parsed(path)
+    except ConfigError as error:
+        return error
+
+
+def _parsed(path: Path) -> Any:
     import yaml
 
     try:
-        if (size := path.stat().st_size) > LARGEST:
-            raise ConfigError(
-                f"{path}: expected at most {LARGEST // 1024} kB of YAML, found {size // 1024:,} kB: is it a "
-                "configuration or a price table?"
-            )
         loader = _loader()(read_text(path))
     except OSError as error:
         raise ConfigError(f"{path}: expected a readable file, found: {error.strerror}") from None

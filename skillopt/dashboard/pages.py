@@ -22,6 +22,7 @@ _BADGES = {
     "failed": "failed",
     "dead": "failed",
     "unreadable": "failed",
+    "unusable": "failed",
     "ready": "",
 }
 

@@ -10,10 +10,13 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from skillopt.checked import checked_config
+from skillopt.config.resolve import load_run
+from skillopt.config.yamlfile import KEPT
 from skillopt.dashboard.files import Seen, is_below, look, too_large
 from skillopt.dashboard.launch import Launcher, secret_values
 from skillopt.errors import ConfigError, SkillOptError
-from skillopt.redact import redact
+from skillopt.phases.plan import require_plannable
+from skillopt.redact import one_line, redact
 from skillopt.report.chart import Chart
 from skillopt.report.figures import learning, usage
 from skillopt.report.record import RunRecord
@@ -25,12 +28,18 @@ from skillopt.tools.workflow import workflow_root
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """As the workflow has it; nothing else is looked for on the disk."""
+_SHOWN = 600
+"""Characters of what is wrong with a configuration that are shown: its plan tells all of it."""
 DEFAULTS = "config"
 """config/config.yaml is no run: it holds what all runs of a folder have in common."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of the list. `state` is a condition of `tools.live`, or `ready`, `starting`, `unreadable`."""
+    """One run of the list.
+
+    `state` is a condition of `tools.live`, or `ready`, `unusable` (it has a configuration that cannot be
+    planned), `starting`, `unreadable`.
+    """
 
     name: str
     state: str
@@ -188,7 +197,10 @@ class Runs:
             if not self.has_results(name):
                 watched.checked()
                 self._check_file(name)
-                return Listed(name=name, state="starting" if launched else "ready")
+                if launched:
+                    return Listed(name=name, state="starting")
+                problem = self._plan_problem(name)
+                return Listed(name=name, state="unusable" if problem else "ready", note=problem)
             view = watched.look()
         except (SkillOptError, OSError) as error:
             note = redact(str(error), secret_values(os.environ))
@@ -201,6 +213,20 @@ class Runs:
         path = Path("config", f"{name}.yaml")
         if path.is_file() and (problem := too_large(str(path), path.stat().st_size)):
             raise ConfigError(problem)
+
+    def _plan_problem(self, name: str) -> str:
+        """Say why a run cannot be planned, as far as that is seen at once: no item is read.
+
+        A configuration that takes long to read is looked at when the plan is asked for.
+        """
+        try:
+            file = run_file(workflow_root(), name)
+            if file.stat().st_size <= KEPT:
+                require_plannable(load_run(file, [], os.environ))
+        except Exception as error:  # a benchmark of the project's own may raise anything
+            told = str(error) if isinstance(error, SkillOptError) else f"{type(error).__name__}: {error}"
+            return one_line(told, _SHOWN, secret_values(os.environ))
+        return ""
 
     def all(self) -> list[Listed]:
         """Look at all runs, those that changed last first."""

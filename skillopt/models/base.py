@@ -143,13 +143,21 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoleModel(msgspec.Struct, frozen=True, kw_only=True):
-    """The model that plays one role: resolved, with no secret in it."""
+    """The model that plays one role: resolved, with no secret in it.
+
+    `named` tells for settings that were not set by the key of both roles what they were set by.
+    """
 
     role: Role
     backend: str
     model: str
     reasoning_effort: str = ""
     settings: dict[str, SettingValue] = {}
+    named: dict[str, str] = {}
+
+    def key_of(self, setting: str) -> str:
+        """Return what to change when a setting is wrong: the key or the variable that holds it."""
+        return self.named.get(setting, f"model.{self.backend}_{setting}")
 
 
 class Backend(Protocol):
@@ -190,7 +198,8 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     `acting` returns the role's settings as they act on a request: one that changes nothing for it, or not
     in that value, is left out or replaced, so that it is no part of the call's key.
     `secrets` are the environment variables that may hold a key, in the order they are tried;
-    `{ROLE}` in a name stands for OPTIMIZER or TARGET.
+    `{ROLE}` in a name stands for OPTIMIZER or TARGET. `keys` tells which of them count for a role where
+    that depends on its settings.
     """
 
     name: str
@@ -205,3 +214,4 @@ class BackendSpec(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[RoleModel, Mapping[str, str]], list[str]] = _nothing_missing
     sent: Callable[[RoleModel, Request], Request] = _all_is_sent
     acting: Callable[[RoleModel, Request], Mapping[str, SettingValue]] = _all_act
+    keys: Callable[[RoleModel, Mapping[str, str]], list[str]] | None = None

@@ -9,6 +9,7 @@ import msgspec
 
 from skillopt.models.base import Message, Reply, Request
 from skillopt.models.client import Client
+from skillopt.models.incoming import clean
 from skillopt.records import Usage
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
 
     Thinking in a closed `<think>` block before it is dropped. Nothing is repaired: an unclosed
     thinking block or fence, no object, a broken one, one inside something else, or several
-    raise UnusableReply.
+    raise UnusableReply. What a value may be is another matter: half a character is a question mark.
     """
     text = _without_thinking(text).strip()
     if not text:
@@ -165,14 +166,27 @@ def _object_start(text: str, position: int) -> int | None:
 
 def _decode(text: str, start: int) -> tuple[dict[str, Any], int]:
     try:
-        found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text, start)
-        msgspec.json.encode(found)  # text that is no UTF-8 could not be written later
+        found, end = _DECODER.raw_decode(text, start)
+        return _writable(found), end
     except json.JSONDecodeError as error:
         raise UnusableReply(f"the JSON object is broken or cut off: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UnusableReply(f"the JSON object cannot be read: {type(error).__name__}: {error}") from error
-    return found, end
 
 
-def _no_constant(name: str) -> None:
-    raise UnusableReply(f"the JSON object is broken: {name} is no JSON value")
+def _no_value(name: str) -> None:
+    """Take NaN and the like, which are no JSON, for a value that is not told."""
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_value)
+
+
+def _writable(value: Any) -> Any:
+    """Return a value whose texts can be written as UTF-8, as those of the reply itself (`incoming.clean`)."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_writable(entry) for entry in value]
+    if isinstance(value, dict):
+        return {clean(name): _writable(entry) for name, entry in value.items()}
+    return value

@@ -14,7 +14,7 @@ from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.phases.reflect import read_memory
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, MetaSkillAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, MetaSkillAnswer, told
 from skillopt.phases.slow_update import PairViews, read_pairs
 from skillopt.process import run_async
 from skillopt.prompting import render
@@ -49,7 +49,7 @@ async def meta_skill(
     return MetaSkill(
         epoch=epoch,
         action="written" if content else "kept",
-        reasoning=(answer.value.reasoning or "") if answer.value else "",
+        reasoning=told(answer.value.reasoning) if answer.value else "",
         meta_skill_content=content or memory,
         problems=answer.problems,
         usage=answer.usage,

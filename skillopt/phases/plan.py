@@ -6,7 +6,15 @@ from typing import Any
 import msgspec
 
 from skillopt.config.resolved import Resolved
-from skillopt.data import SPLITS, Splits, content_digest, load_splits, used_items, with_file_digests
+from skillopt.data import (
+    SPLITS,
+    Splits,
+    content_digest,
+    load_splits,
+    require_data,
+    used_items,
+    with_file_digests,
+)
 from skillopt.decisions.plan import make_plan
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
@@ -20,11 +28,7 @@ from skillopt.records import Plan, SplitInfo
 def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     """Read the data and plan a run; raises ConfigError or DataError before anything is paid for."""
     settings = resolved.settings
-    bench = environment(settings.env.name)
-    require_packages(bench)
-    require_capabilities(resolved, bench)
-    require_no_obstacles(resolved, bench)
-    require_countable(resolved)
+    bench = require_plannable(resolved)
     splits = load_splits(resolved, bench)
     if isinstance(bench, WithFiles):
         own = msgspec.convert(resolved.env_settings, bench.settings)
@@ -54,6 +58,17 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
         slow_update_samples=optimizer.slow_update_samples,
     )
     return plan, splits
+
+
+def require_plannable(resolved: Resolved) -> Environment:
+    """Return the benchmark of a run; raises ConfigError or DataError for what is seen without its items."""
+    bench = environment(resolved.settings.env.name)
+    require_packages(bench)
+    require_capabilities(resolved, bench)
+    require_no_obstacles(resolved, bench)
+    require_countable(resolved)
+    require_data(resolved.settings.env)
+    return bench
 
 
 def write_records(folder: Path, resolved: Resolved, plan: Plan) -> None:

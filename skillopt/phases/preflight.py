@@ -19,9 +19,9 @@ from skillopt.envs.base import WithMachine
 from skillopt.envs.registry import environment
 from skillopt.errors import ConfigError, ProviderDead
 from skillopt.files import canonical, write_json
-from skillopt.models.base import CallError, Message, Reply, Request, Role, RoleModel
+from skillopt.models.base import BackendSpec, CallError, Message, Reply, Request, RoleModel
 from skillopt.models.client import Client
-from skillopt.models.keys import key_variables
+from skillopt.models.keys import find_key, key_variables
 from skillopt.models.registry import backend_spec
 from skillopt.models.store import Store, call_key
 from skillopt.phases.job import Job, add_job_arguments, open_job
@@ -65,7 +65,7 @@ def _identity(role: RoleModel, env: Mapping[str, str]) -> str:
     """Return what tells two roles apart: all but the role, unless it has a key or login of its own."""
     own = key_variables(role.role, [name for name in backend_spec(role.backend).secrets if "{" in name])
     name = role.role if any(env.get(variable) for variable in own) else ""
-    return name + canonical({**msgspec.to_builtins(role), "role": ""})
+    return name + canonical({**msgspec.to_builtins(role), "role": "", "named": {}})
 
 
 def require_ready(roles: Sequence[RoleModel], env: Mapping[str, str]) -> None:
@@ -113,17 +113,12 @@ def require_answers(
 def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str], origins: Mapping[str, str]) -> str:
     """Return what to do about an error of an endpoint; programs and logins say it themselves."""
     spec = backend_spec(role.backend)
-    where = [
-        _as_it_was_set(role.role, f"{spec.name}_{setting.name}", origins)
-        for setting in spec.settings
-        if setting.form == "address"
-    ]
+    where = [_named(role, setting.name, origins) for setting in spec.settings if setting.form == "address"]
     if not where or "To do:" in str(error):
         return ""
-    own = str(role.settings.get("api_key_env") or "")
-    variables = [own] if own else key_variables(role.role, spec.secrets)
-    keys = " or ".join(name for name in variables if env.get(name))
-    keys = keys or f"none is set: set {' or '.join(variables)}"
+    names = _key_names(role, spec, env)
+    key = find_key(names, env)
+    keys = key.variable if key else f"none is set: set {' or '.join(names)}"
     match error.code:
         case "http_401" | "http_403":
             return f". To do: correct the key ({keys}), or {where[0]}"
@@ -136,11 +131,18 @@ def _to_do(role: RoleModel, error: CallError, env: Mapping[str, str], origins: M
     return f". To do: correct {where[0]}" if error.code.startswith("http_3") else ""
 
 
-def _as_it_was_set(role: Role, name: str, origins: Mapping[str, str]) -> str:
-    """Return the key of a backend's setting, of the role when that one was set, with where it was."""
-    own = f"model.{role}_{name}"
-    key = own if own in origins else f"model.{name}"
+def _named(role: RoleModel, setting: str, origins: Mapping[str, str]) -> str:
+    """Return the key or the variable that holds a backend's setting, with where the key was set."""
+    key = role.key_of(setting)
     return f"{key} ({origins[key]})" if key in origins else key
+
+
+def _key_names(role: RoleModel, spec: BackendSpec, env: Mapping[str, str]) -> list[str]:
+    """Return the variables that may hold the key of a role, in the order they are tried."""
+    if spec.keys:
+        return spec.keys(role, env)
+    own = str(role.settings.get("api_key_env") or "")
+    return [own] if own else key_variables(role.role, spec.secrets)
 
 
 async def require_machine(resolved: Resolved) -> None:

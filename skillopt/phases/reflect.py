@@ -144,6 +144,7 @@ async def _analyse(
     items: dict[str, Item],
 ) -> Reflection:
     mode = settings.optimizer.skill_update_mode
+    keeps_notes = _keeps_notes(group.side, settings)
     messages = render(
         f"analyst_{group.side}",
         folder=bench.prompts,
@@ -152,7 +153,7 @@ async def _analyse(
         learning_rate=_edit_limit(settings),
         history=context.history,
         memory=context.memory,
-        skill_aware=_keeps_notes(group.side, settings),
+        skill_aware=keeps_notes,
         group=tuple(_view(row, items[row.id], bench) for row in group.rows),
     )
     request = Request(messages=messages, max_completion_tokens=answer_tokens(settings))
@@ -180,9 +181,9 @@ async def _analyse(
         reflection,
         patch=kept,
         patterns=answer.value.patterns(),
-        notes=answer.value.appendix_notes if _keeps_notes(group.side, settings) else (),
+        notes=answer.value.notes() if keeps_notes else (),
         clipped=clipped,
-        problems=answer.problems,
+        problems=(*answer.problems, *filter(None, [answer.value.strays() if keeps_notes else ""])),
         usage=answer.usage,
     )
 

@@ -130,6 +130,10 @@ async def _row(item: Item, skill: str, bench: Bench, talk: _Talk, seed: int) -> 
             attempt = await bench.environment.attempt(item, skill, talk, bench.common, bench.settings, seed)
         if problem := utf8_problem(attempt):  # one row that cannot be written would cost all of them
             attempt = _unscored("harness_error", "not_utf8", f"what the benchmark recorded: {problem}")
+        elif not (0 <= attempt.hard <= 1 and 0 <= attempt.soft <= 1):  # a row with them could not be read
+            found = f"hard {attempt.hard}, soft {attempt.soft}"
+            problem = f"what the benchmark scored: expected numbers from 0 to 1, found {found}"
+            attempt = _unscored("harness_error", "not_a_score", problem)
     except CallError as error:
         attempt = _unscored(error.kind, error.code or type(error).__name__, str(error))
     except SkillOptError:

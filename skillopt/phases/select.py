@@ -15,7 +15,7 @@ from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import add_job_arguments, open_job
 from skillopt.phases.reflect import read_memory
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, LearningRateAnswer, RankAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, LearningRateAnswer, RankAnswer, told
 from skillopt.process import run_async
 from skillopt.prompting import render
 from skillopt.records import Choice, Digest, Edit, Gate, Merged, Patch, Row, Selected, Suggestion, Usage
@@ -99,7 +99,7 @@ class Chooser(msgspec.Struct, frozen=True, kw_only=True):
             return Budget(limit=0, reason="no usable answer", problems=answer.problems, usage=answer.usage)
         limit = min(max(answer.value.learning_rate, 0), len(available))
         reason = (
-            f"the optimizer asked for {answer.value.learning_rate}: {answer.value.reasoning or ''}".strip()
+            f"the optimizer asked for {answer.value.learning_rate}: {told(answer.value.reasoning)}".strip()
         )
         return Budget(
             limit=limit,
@@ -165,7 +165,7 @@ async def select(step: int, merged: Patch, scheduled: int | None, chooser: Choos
     order, answer, cost = await chooser.rank(available, budget.limit)
     chosen = msgspec.structs.replace(
         chosen,
-        reasoning=(answer.reasoning or "") if answer else "",
+        reasoning=told(answer.reasoning) if answer else "",
         problems=(*budget.problems, *cost.problems),
         usage=budget.usage + cost.usage,
     )

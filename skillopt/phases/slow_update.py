@@ -17,7 +17,7 @@ from skillopt.models.base import Request
 from skillopt.models.client import Client
 from skillopt.models.replies import ask_json
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, SlowUpdateAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, SlowUpdateAnswer, told
 from skillopt.process import run_async
 from skillopt.prompting import PairView, render
 from skillopt.records import TAKEN, Edit, Gate, PairKind, Pairs, Row, Selected, SlowUpdate, SlowUpdateAction
@@ -146,7 +146,7 @@ async def slow_update(
     put_in: SlowUpdateAction = "candidate" if settings.optimizer.slow_update_gate_with_selection else "inject"
     record = msgspec.structs.replace(
         recorded(epoch, "skip_no_content" if text == current else put_in, current),
-        reasoning=(answer.value.reasoning or "") if answer.value else "",
+        reasoning=told(answer.value.reasoning) if answer.value else "",
         slow_update_content=content,
         problems=answer.problems,
         usage=answer.usage,

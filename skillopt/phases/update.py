@@ -12,7 +12,7 @@ from skillopt.envs.registry import environment
 from skillopt.files import read_json, read_text, write_json, write_text
 from skillopt.models.base import Request
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.shapes import MAX_ANSWER_TOKENS, NotesAnswer, RewriteAnswer
+from skillopt.phases.shapes import MAX_ANSWER_TOKENS, NotesAnswer, RewriteAnswer, told
 from skillopt.records import (
     Digest,
     EditReport,
@@ -33,6 +33,7 @@ from skillopt.skill import (
     sha256,
     with_appendix,
 )
+from skillopt.skill.markers import line_end
 
 if TYPE_CHECKING:
     from skillopt.models.client import Client
@@ -104,7 +105,7 @@ async def draft_from_suggestions(
         return Draft(text=skill, no_rewrite=True, problems=answer.problems, usage=answer.usage)
     return Draft(
         text=replace_body(skill, answer.value.new_skill),
-        summary=answer.value.change_summary or "",
+        summary=told(answer.value.change_summary),
         problems=answer.problems,
         usage=answer.usage,
     )
@@ -162,14 +163,25 @@ def fit_notes(notes: Notes, skill: str, draft: str, max_chars: int) -> Notes:
     if not max_chars or not (notes.added or notes.consolidated):
         return notes
     texts = [skill] if too_long(len(skill), len(draft), max_chars) else [skill, draft]
+    rooms = [_room(text, max_chars) for text in texts]
     kept: list[str] = []
+    left_out: list[str] = []
     for note in notes.notes:
-        longer = [(text, with_appendix(text, (*kept, note))) for text in texts]
-        if all(len(after) <= max(max_chars, len(text)) for text, after in longer):
+        left = [room - len(f"- {note}{line_end(text)}") for room, text in zip(rooms, texts, strict=True)]
+        if min(left) < 0:
+            left_out.append(note)
+        else:
             kept.append(note)
-    left_out = tuple(note for note in notes.notes if note not in kept)
+            rooms = left
     added = max(notes.added - len(left_out), 0)
-    return msgspec.structs.replace(notes, notes=tuple(kept), added=added, left_out=left_out)
+    return msgspec.structs.replace(notes, notes=tuple(kept), added=added, left_out=tuple(left_out))
+
+
+def _room(text: str, max_chars: int) -> int:
+    """Return how many characters of notes a text may hold; the region around them counts as its own."""
+    other = "x" * (len(text) + 1)  # no note that stands there already, which would stay as it is written
+    empty = len(with_appendix(text, [other])) - len(f"- {other}{line_end(text)}")
+    return max(max_chars, len(text)) - empty
 
 
 def judge(

@@ -1,6 +1,6 @@
 """What the target did: items, rows of `rollouts.jsonl`, tokens used."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -65,6 +65,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One item done once (DESIGN section 3). `hard` and `soft` lie in [0, 1], None without a score.
 
@@ -74,8 +77,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     status: Status
-    hard: float | None
-    soft: float | None
+    hard: Share | None
+    soft: Share | None
     answer: str
     task_type: str
     turns: int

@@ -7,7 +7,7 @@ from skillopt.skill.document import SkillDocument, with_region
 from skillopt.skill.markers import lines_of, without_markers
 from skillopt.texts import single_line
 
-_BULLET = re.compile(r"^[-*+](?:\s+|$)")
+_BULLET = re.compile(r"^(?:[-*+](?:\s+|$))+")
 
 
 def with_appendix(text: str, notes: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ with the lines of the phases only, and the score table at the end also when ther
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -144,8 +145,8 @@ def say_interrupted() -> int:
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
-    What stops this process stops the engine, whose end is waited for, so that it stops its jobs in order
-    and opens its lock. SIGHUP stays ignored where it was so from the start (nohup).
+    What stops this process stops the engine and its jobs: by itself the engine would wait for their ends,
+    which may take hours. It opens its lock then. SIGHUP stays ignored where it was so from the start (nohup).
     """
     received: list[int] = []
     stops = {signal.SIGINT, *_PASSED_ON}
@@ -154,14 +155,31 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
+        asked: set[int] = set()
         while (code := _wait(engine)) is None:
-            if not _PASSED_ON.isdisjoint(received):
-                received[:] = [signal.SIGINT]
-                engine.terminate()
+            for number in [number for number in received if number in _PASSED_ON][:1]:
+                _ask_to_end(engine.pid, asked, number)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code, bool(received) or code < 0 or code == ExitCode.INTERRUPTED
+
+
+def _ask_to_end(engine: int, asked: set[int], received: int) -> None:
+    """Ask the engine to end, which then starts no more jobs, and its jobs; who was `asked` is not again.
+
+    The jobs may have `received` the signal themselves: they get the other one, which does not count then.
+    """
+    hangs_up = received == signal.SIGTERM and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(engine)
+        if engine not in asked:
+            process.terminate()
+        for job in process.children():
+            if job.pid not in asked:
+                asked.add(job.pid)
+                job.send_signal(signal.SIGHUP if hangs_up else signal.SIGTERM)
+    asked.add(engine)
 
 
 def _wait(engine: subprocess.Popen[bytes]) -> int | None:

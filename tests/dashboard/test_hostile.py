@@ -142,6 +142,15 @@ def test_a_record_with_numbers_that_nothing_has_breaks_no_page(server, hurt, nam
     assert server.get("/runs/hurt/stop").code == 422
 
 
+@pytest.mark.parametrize("score", [-5, 1.5, 9e99])
+def test_rows_with_scores_that_nothing_has_break_no_page(server, hurt, score):
+    path = hurt / "eval/test/initial/rollouts.jsonl"
+    path.write_text(re.sub(r'"(hard|soft)":[\d.]+', rf'"\1":{score}', path.read_text()))
+    codes = [server.get(page).code for page in ("/", "/runs/hurt", "/runs/hurt/report.html", "/compare")]
+    assert codes == [200, 200, 200, 200]
+    assert "initial/rollouts.jsonl" in server.get("/runs/hurt/report.html").text
+
+
 def test_a_run_that_is_a_circle_of_links_breaks_no_page(server, hurt):
     shutil.rmtree(hurt)
     hurt.symlink_to("hurt")

@@ -73,9 +73,11 @@ def test_the_list_shows_each_run_with_its_state(server):
     text = server.get("/").text
     rows = re.findall(r'<a href="/runs/([\w.-]+)">.*?badge [a-z]*">(\w+)<', text, re.DOTALL)
     assert dict(rows) == {
-        "fine": "finished", "evil": "finished", "inner": "unreadable", "mine": "ready", "wrong": "ready",
-        "linked": "unreadable", "made": "ready", "kept": "ready",
+        "fine": "finished", "evil": "finished", "inner": "unreadable", "mine": "unusable",
+        "wrong": "unusable", "linked": "unreadable", "made": "unusable", "kept": "unusable",
     }  # fmt: skip
+    assert "learning_rat: unknown setting; did you mean optimizer.learning_rate?" in text
+    assert "env.split_dir: expected a folder with train, val, test, found none at &#39;data&#39;" in text
     assert "0.000 → 0.250" in text
     assert "Reading only" in text
 

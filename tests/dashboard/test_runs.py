@@ -4,10 +4,12 @@ import json
 import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from madeup import MadeUp
 
+from skillopt.config import yamlfile
 from skillopt.dashboard.launch import Launcher
 from skillopt.dashboard.runs import Runs
 
@@ -77,3 +79,83 @@ def test_a_run_with_a_sign_of_life_is_looked_at_each_time(runs, mine):
     view = runs.listed("mine").view
     assert view.condition == "running"
     assert runs.listed("mine").view is not view
+
+
+RUN_FILE = "env: {name: searchqa, split_mode: split_dir, split_dir: data}\nmodel: {backend: simulator}\n"
+
+
+@pytest.fixture
+def configured(tmp_path, monkeypatch):
+    """Return a function that lists a run which is only configured, by the text of its file."""
+    monkeypatch.chdir(tmp_path)
+    for split in ("train", "val", "test"):
+        (tmp_path / "data" / split).mkdir(parents=True)
+    (tmp_path / "config").mkdir()
+    runs = Runs(tmp_path / "results", Launcher(tmp_path / "results"))
+
+    def listed(text=RUN_FILE):
+        (tmp_path / "config/mine.yaml").write_text(text)
+        return runs.listed("mine")
+
+    return listed
+
+
+def own_benchmark(text):
+    Path("envs/odd").mkdir(parents=True)
+    Path("envs/odd/__init__.py").write_text(text)
+    return RUN_FILE.replace("searchqa", "odd")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (lambda: "optimizer: {learning_rat: 3}", "optimizer.learning_rate?"),
+        (lambda: "model: [", "expected YAML"),
+        (lambda: "_base_: other.yaml", "expected a configuration file, found none"),
+        (lambda: RUN_FILE.replace("split_dir: data", "split_dir: nowhere"), "found none at 'nowhere'"),
+        (
+            lambda: "env: {name: searchqa, split_mode: ratio, data_path: none.json}",
+            "found none at 'none.json'",
+        ),
+        (lambda: own_benchmark("1 / 0"), "ZeroDivisionError"),
+        (lambda: "x" * 1000 + ": 1", "..."),
+    ],
+)
+def test_a_configuration_that_cannot_be_planned_is_listed_with_the_reason(configured, broken, said):
+    assert (configured().state, configured().note) == ("ready", "")
+    found = configured(broken())
+    assert (found.state, said in found.note, "\n" in found.note) == ("unusable", True, False)
+    assert len(found.note) < 700
+    assert configured().state == "ready"
+
+
+def test_data_that_come_make_a_configuration_usable(configured):
+    Path("data/test").rmdir()
+    assert "test missing" in configured().note
+    Path("data/test").mkdir()
+    assert configured().state == "ready"
+
+
+def test_a_base_that_changes_is_seen(configured):
+    Path("base.yaml").write_text("train: {seed: 1}\n")
+    text = "_base_: ../base.yaml\n" + RUN_FILE
+    assert configured(text).state == "ready"
+    Path("base.yaml").write_text("train: {sead: 1}\n")
+    assert "did you mean train.seed?" in configured(text).note
+
+
+def test_many_configurations_are_read_once(configured):
+    configured()
+    for number in range(50):
+        Path(f"config/c{number}.yaml").write_text(RUN_FILE + f"train: {{seed: {number}}}\n")
+    runs = Runs(Path("results"), Launcher(Path("results")))
+    first = runs.all()
+    read = yamlfile._kept.cache_info().misses
+    assert runs.all() == first
+    assert {run.state for run in first} == {"ready"}
+    assert (len(first), yamlfile._kept.cache_info().misses) == (51, read)
+
+
+def test_a_configuration_that_takes_long_to_read_is_left_to_its_plan(configured):
+    found = configured("a: [\n" + "- b\n" * yamlfile.KEPT)
+    assert (found.state, found.note) == ("ready", "")

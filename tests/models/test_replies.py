@@ -54,14 +54,12 @@ def test_an_object_may_hold_fences_braces_and_think_tags_in_its_texts():
         ('```json\n{"score": 3', "broken or cut off"),
         ('{"edits": [{"op": "append", "content": "a"}, {"op": "app', "broken or cut off"),
         ('{"score": 3,}', "broken or cut off"),
-        ('{"score": NaN}', "NaN is no JSON value"),
         ('{"score": "a\nb"}', "broken or cut off"),
         ('{"score": 3} {"score": 4}', "more than one JSON object"),
         ('First {"score": 3}, then {"score": 4}.', "more than one|JSON list"),
         ('[{"score": 3}]', "JSON list"),
         ('[{"score": 3}, {"score": 4}]', "JSON list"),
         ("{'edits': [{\"score\": 3}]}", "inside braces that are not JSON"),
-        ('{"score": "\\ud800"}', "cannot be read"),
         ('{"a":' * 100_000, "cannot be read|broken"),
         ('{"score": ' + "9" * 5000 + "}", "cannot be read"),
         ("3", "no JSON object"),
@@ -70,6 +68,11 @@ def test_an_object_may_hold_fences_braces_and_think_tags_in_its_texts():
 def test_everything_else_is_refused_with_what_is_wrong(text, problem):
     with pytest.raises(UnusableReply, match=problem):
         parse_json_object(text)
+
+
+def test_half_a_character_and_no_number_cost_no_reply():
+    text = r'{"a": "half \ud83d", "\udc00": [NaN, {"b": "\ud800", "whole": "\ud83d\ude00"}], "c": -Infinity}'
+    assert parse_json_object(text) == {"a": "half ?", "?": [None, {"b": "?", "whole": "😀"}], "c": None}
 
 
 def test_many_braces_take_no_long_time():
@@ -119,6 +122,7 @@ def test_prose_first_is_asked_again_with_the_error_named(tmp_path):
         (Answer(text='<think>{"score": 3}'), "think"),
         (Answer(text='{"note": "n"}'), "wrong shape.*score"),
         (Answer(text='{"score": "high"}'), "wrong shape.*score"),
+        (Answer(text='{"score": NaN}'), "wrong shape.*score"),
     ],
 )
 def test_unusable_answers_are_asked_again_a_bounded_number_of_times(tmp_path, reply, problem):

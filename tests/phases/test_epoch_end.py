@@ -162,6 +162,16 @@ def test_edits_of_accepted_steps_only():
     assert [edit.content for edit in found] == ["0", "3", "4"]
 
 
+@pytest.mark.parametrize("said", [["a", "b"], {"a": 1}, 3, "half \ud83d"])
+def test_no_reason_costs_guidance_or_a_memory(tmp_path, said):
+    (text, record), calls = guided(tmp_path, in_turn({"slow_update_content": "- G.", "reasoning": said}))
+    assert (record.action, "- G." in text, len(calls)) == ("candidate", True, 1)
+    found, calls = remembered(tmp_path / "b", in_turn({"meta_skill_content": "m", "reasoning": said}))
+    assert (found.action, found.meta_skill_content, len(calls)) == ("written", "m", 1)
+    assert found.reasoning == record.reasoning
+    assert record.reasoning in ("a; b", '{"a": 1}', "3", "half ?")
+
+
 # the optimizer's memory
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from endpoint import Answer
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from skillopt.envs.registry import environment
 from skillopt.errors import ProviderDead
 from skillopt.phases.reflect import Context, Group, reflect
 from skillopt.phases.shapes import MAX_ANSWER_TOKENS
+from skillopt.prompting import changes_of
 from skillopt.records import Digest, Edit, Item, Patch, Pattern, Turn
 from tests.decisions.test_scoring import row
 
@@ -262,3 +264,89 @@ def test_no_group_needs_no_call(tmp_path):
         ),
     )
     assert (found.groups, calls) == ((), [])
+
+
+ODD = [None, True, -3, 2.5, 10**40, "text", "", ["a", ["b"], None], {"of": {"x": 1}}, "\ud83d", "{{ 7 * 7 }}"]
+"""What may stand where a text, a number or a list is asked for."""
+BESIDE = ("support_count", "source_type", "type", "title", "priority_hint", "change_summary")
+SIDE_FIELDS = ("reasoning", "failure_summary", "success_patterns", "appendix_notes", "batch_size")
+
+
+def tracked(change, odd):
+    """Return a change with something odd in each field beside the one that decides."""
+    return dict.fromkeys(BESIDE, odd) | {
+        name: value for name, value in change.items() if name in ("op", "content", "instruction", "new_skill")
+    }
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("mode", FITTING)
+def test_nothing_beside_the_changes_costs_an_answer(tmp_path, mode, odd):
+    change = {"patch": EDIT, "rewrite_from_suggestions": SUGGESTION, "full_rewrite_minibatch": CANDIDATE}[
+        mode
+    ]
+    others = {name: odd for each, name in LISTS.items() if each != mode}
+    proposed = {"reasoning": odd, LISTS[mode]: [tracked(change, odd)]} | others
+    given = dict.fromkeys(SIDE_FIELDS, odd)
+    given |= {"patch": proposed, LISTS[mode]: odd} if mode == "patch" else proposed | {"patch": odd}
+    aware = ["optimizer.use_skill_aware_reflection=true"] if mode == "patch" else []
+    found, calls = reflected(tmp_path, in_turn(given), mode_is(mode), *aware)
+    assert len(calls) == 1
+    assert found.groups[0].patch.size == 1
+    assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
+    (made,) = changes_of(found.groups[0].patch)
+    said = [getattr(made, name, None) for name in ("content", "instruction", "new_skill")]
+    assert [text for text in said if text] == [
+        change.get("content") or change.get("instruction") or "# Whole\n"
+    ]
+    assert (made.support_count, made.source_type) == (3, "failure")
+
+
+def test_what_is_said_beside_the_changes_is_kept_as_text(tmp_path):
+    given = {
+        "reasoning": ["one", {"two": 2}],
+        "skill_candidates": [CANDIDATE | {"change_summary": ["shorter", "", "clearer"], "title": 5}],
+        "failure_summary": {"failure_type": ["late", "twice"], "count": "2", "description": {"a": "b"}},
+        "success_patterns": ["brief", 7],
+    }
+    found, _ = reflected(tmp_path, in_turn(given), mode_is("full_rewrite_minibatch"))
+    patch = found.groups[0].patch
+    assert patch.reasoning == 'one; {"two": 2}'
+    assert (patch.candidates[0].change_summary, patch.candidates[0].title) == ("shorter; clearer", "5")
+    named = [(p.failure_type, p.count, p.description) for p in found.groups[0].patterns]
+    assert named == [("late; twice", 2, '{"a": "b"}'), ("", 0, "brief"), ("", 0, "7")]
+
+
+@pytest.mark.parametrize(
+    ("notes", "kept", "strays"),
+    [
+        ("Look twice.", ("Look twice.",), 0),
+        (["Look twice.", {"note": "n"}, 3, None, ["x"]], ("Look twice.",), 3),
+        ({"note": "n"}, (), 1),
+        (None, (), 0),
+    ],
+)
+def test_notes_that_are_no_texts_are_left_out_and_told(tmp_path, notes, kept, strays):
+    rule = in_turn(FITTING["patch"] | {"appendix_notes": notes})
+    found, calls = reflected(tmp_path, rule, "optimizer.use_skill_aware_reflection=true")
+    told = f"appendix_notes: expected texts, found {strays} that are none: left out"
+    assert (found.groups[0].notes, len(calls)) == (kept, 1)
+    assert found.groups[0].problems == ((told,) if strays else ())
+    assert found.groups[0].patch.size == 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        ({"op": "replace", "target": ["a"], "content": "b"}, "target"),
+        ({"op": "append", "content": ["a"]}, "content"),
+        ({"op": "append", "target": ["a"], "content": "b"}, ""),
+        ({"op": "delete", "target": "a", "content": {"b": 1}}, ""),
+        ({"op": "rename", "target": "a"}, "op"),
+    ],
+)
+def test_an_edit_needs_what_its_operation_needs_and_no_more(tmp_path, edit, named):
+    found, calls = reflected(tmp_path, in_turn({"patch": {"edits": [edit]}}, FITTING["patch"]))
+    assert len(calls) == (2 if named else 1)
+    assert named in "".join(found.groups[0].problems)
+    assert found.groups[0].patch.size == 1

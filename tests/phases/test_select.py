@@ -59,6 +59,17 @@ def test_over_the_budget_the_ranking_decides_and_the_rest_is_listed_by_rank(tmp_
     assert (found.reasoning, found.patch.reasoning) == ("why", "merged")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"), [(["a", "b"], "a; b"), ({"a": 1}, '{"a": 1}'), (3, "3"), (None, "")]
+)
+def test_no_reason_costs_a_ranking_or_a_number(tmp_path, said, kept):
+    found, calls = selected(tmp_path, in_turn({"reasoning": said, "selected_indices": [1]}), edits(3), 1)
+    assert (found.how, found.reasoning, len(calls)) == ("ranked", kept, 1)
+    given = {"reasoning": said, "learning_rate": 3}
+    found, calls = selected(tmp_path / "number", in_turn(given), edits(3), None, AUTONOMOUS)
+    assert (found.budget_reason, len(calls)) == (f"the optimizer asked for 3: {kept}".strip(), 1)
+
+
 def test_invalid_and_repeated_indices_are_ignored_and_fewer_than_the_budget_are_fine(tmp_path):
     found, _ = selected(tmp_path, in_turn({"selected_indices": [9, -1, 2, 2, "2", 5]}), edits(5), 3)
     assert found.how == "ranked"

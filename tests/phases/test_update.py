@@ -31,7 +31,7 @@ from skillopt.records import (
     Suggestion,
     Update,
 )
-from skillopt.skill import SkillDocument, appendix_notes, sha256, with_appendix
+from skillopt.skill import SkillDocument, appendix_notes, merge_notes, sha256, with_appendix
 
 GUIDED = (
     "# Skill\n\n- One.\n- Two.\n\n<!-- SLOW_UPDATE_START -->\n- Guide.\n<!-- SLOW_UPDATE_END -->\n"
@@ -263,6 +263,13 @@ def test_notes_give_way_to_the_edits_of_a_draft_that_fits():
     assert fitted(notes, draft.text, grown - 1).notes == ("Note.", "12345")  # this draft is refused anyway
 
 
+def test_a_flood_of_notes_is_fitted_too():
+    notes = merge_notes((), [f"note {number}" for number in range(100_000)])
+    found = fit_notes(Notes(notes=notes, added=len(notes)), "- a\r\n", "- a\r\n- b\r\n", 20_000)
+    assert (found.added, len(found.left_out)) == (len(found.notes), len(notes) - len(found.notes))
+    assert 20_000 - len("- note 10000\r\n") < len(with_appendix("- a\r\n- b\r\n", found.notes)) <= 20_000
+
+
 def test_a_skill_that_is_too_long_from_the_start_keeps_its_notes():
     notes = Notes(notes=("Note.", "more"), added=1)
     found = fit_notes(notes, GUIDED, GUIDED, 10)
@@ -291,6 +298,16 @@ def test_an_answer_of_another_shape_is_asked_for_again(tmp_path):
     draft, calls = rewritten(tmp_path, rule)
     assert len(calls) == 2
     assert "wrong shape" in calls[1].body["messages"][-1]["content"]
+    assert draft.text.startswith("# Mine\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [(["shorter", "clearer"], "shorter; clearer"), ({"a": 1}, '{"a": 1}'), (5, "5"), (None, "")],
+)
+def test_what_is_said_beside_a_rewrite_never_costs_it(tmp_path, said, kept):
+    draft, calls = rewritten(tmp_path, in_turn({"new_skill": "# Mine\n", "change_summary": said}))
+    assert (len(calls), draft.problems, draft.summary) == (1, (), kept)
     assert draft.text.startswith("# Mine\n")
 
 

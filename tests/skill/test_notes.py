@@ -43,6 +43,10 @@ def test_a_hand_written_appendix_is_read():
     assert appendix_notes(text) == expected
 
 
+def test_list_marks_of_any_number_are_removed():
+    assert merge_notes((), ["- * " * 200_000 + "<!-- APPENDIX_END -->- a b"]) == ("a b",)
+
+
 def test_merging_drops_near_duplicates_and_keeps_the_order():
     old = ("Check the unit.", "Be brief")
     new = ["be  BRIEF!", "Read twice", "check the unit", "read twice ...", "- Read twice.", "", "!!"]

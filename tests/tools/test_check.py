@@ -17,13 +17,14 @@ CANARY = "canary-of-check-51"
 
 
 def check(*overrides, rule=lambda call: Answer(), env=None, call=True):
-    """Check a run against an endpoint; `URL` in overrides is its address."""
+    """Check a run against an endpoint; `URL` in overrides and in the environment is its address."""
 
     async def main():
         async with Endpoint(rule) as endpoint:
             given = [text.replace("URL", endpoint.url) for text in overrides]
-            resolved = load_run(RUN, given, {})
-            lines = await asyncio.to_thread(preflight, resolved, env or {}, call=call)
+            around = {name: value.replace("URL", endpoint.url) for name, value in (env or {}).items()}
+            resolved = load_run(RUN, given, around)
+            lines = await asyncio.to_thread(preflight, resolved, around, call=call)
             return lines, endpoint.calls
 
     return asyncio.run(main())
@@ -140,6 +141,96 @@ def test_a_failure_says_what_to_do(answer, advice):
             env={"MY_OWN": CANARY, "OPENAI_COMPATIBLE_API_KEY": "another-key"},
         )
     assert f"To do: {advice}" in str(caught.value).splitlines()[1]
+
+
+OWN = "model.target_openai_compatible_base_url"
+BOTH = "model.openai_compatible_base_url"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "env", "named"),
+    [
+        ([f"{BOTH}=URL"], {}, [BOTH, BOTH]),
+        ([f"{BOTH}=URL", f"{OWN}=URL"], {}, [BOTH, OWN]),
+        ([f"{BOTH}=URL"], {"TARGET_COMPAT_BASE_URL": "http://127.0.0.1:9"}, [BOTH, BOTH]),
+        ([], {"COMPAT_BASE_URL": "URL"}, ["environment variable COMPAT_BASE_URL"] * 2),
+        (
+            [],
+            {"COMPAT_BASE_URL": "URL", "TARGET_OPENAI_COMPATIBLE_BASE_URL": "URL"},
+            [
+                "environment variable COMPAT_BASE_URL",
+                "environment variable TARGET_OPENAI_COMPATIBLE_BASE_URL",
+            ],
+        ),
+    ],
+)
+def test_what_to_do_names_what_the_user_set(overrides, env, named):
+    def rule(call):
+        return Answer(status=302, raw="")
+
+    with pytest.raises(ProviderDead) as caught:
+        check(
+            "model.backend=openai_compatible",
+            "model.optimizer=m",
+            "model.target=m",
+            *overrides,
+            rule=rule,
+            env=env,
+        )
+    expected = [f"{name} (command line)" if name.startswith("model.") else name for name in named]
+    assert [line.partition("To do: correct ")[2] for line in str(caught.value).splitlines()] == expected
+
+
+def test_a_setting_that_one_role_has_by_another_key_takes_no_second_call():
+    _, calls = check(*SAME, "model.target_openai_compatible_base_url=URL")
+    assert len(calls) == 1
+
+
+def test_settings_of_programs_are_named_as_they_were_set():
+    given = [
+        "model.backend=codex_exec",
+        "model.codex_exec_path=/no/codex",
+        "model.target_codex_exec_path=/no/other",
+    ]
+    with pytest.raises(ConfigError) as caught:
+        check(*given, env={"CODEX_API_KEY": CANARY})
+    lines = str(caught.value).splitlines()
+    assert "'/no/codex' found" in lines[0]
+    assert "or set model.codex_exec_path to" in lines[0]
+    assert "'/no/other' found" in lines[1]
+    assert "or set model.target_codex_exec_path to" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("backend", "env", "used"),
+    [
+        (
+            "openai_compatible",
+            {"OPENAI_COMPATIBLE_API_KEY": "a", "TARGET_OPENAI_COMPATIBLE_API_KEY": "b"},
+            ["OPENAI_COMPATIBLE_API_KEY", "TARGET_OPENAI_COMPATIBLE_API_KEY"],
+        ),
+        (
+            "openai_chat",
+            {"OPENAI_API_KEY": "a", "AZURE_OPENAI_API_KEY": "b", "OPTIMIZER_OPENAI_API_KEY": "c"},
+            ["OPTIMIZER_OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"],
+        ),
+    ],
+)
+def test_a_refused_key_is_named_by_the_variable_that_was_used(backend, env, used):
+    address = "endpoint" if backend == "openai_chat" else "base_url"
+    given = [
+        f"model.backend={backend}",
+        f"model.{backend}_{address}=URL",
+        "model.optimizer=m",
+        "model.target=m",
+    ]
+    given += ["model.openai_chat_auth_mode=openai"] if backend == "openai_chat" else []
+    with pytest.raises(ProviderDead) as caught:
+        check(*given, rule=lambda call: Answer(status=401, error="no"), env=env)
+    found = [
+        line.partition("correct the key (")[2].partition(")")[0] for line in str(caught.value).splitlines()
+    ]
+    assert found == used
 
 
 def test_a_passing_error_is_tried_again():

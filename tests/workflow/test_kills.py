@@ -64,6 +64,18 @@ def test_ctrl_c_stops_in_order_and_a_damaged_file_can_be_deleted(finished, proje
     same_result(project, finished, server)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_that_reaches_one_process_ends_the_phases_too(project, server, number):
+    """By itself the engine waits for their ends, and this call gets no answer."""
+    running, _ = start_and_hold(project, server, "target")
+    running.process.send_signal(number)
+    running.wait()
+    assert running.code == 130, running.text
+    assert "Traceback" not in running.text
+    assert not list((project.folder / ".snakemake/locks").glob("*"))
+    assert project.status() in (12, 130)
+
+
 def test_a_locked_folder_is_not_entered(project, server):
     server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "target")
     first = project.start()

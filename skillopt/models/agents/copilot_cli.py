@@ -53,7 +53,7 @@ def login(role: RoleModel, settings: CopilotSettings, env: Mapping[str, str]) ->
     home = {"COPILOT_HOME": str(Path(settings.home).expanduser().absolute())} if settings.home else {}
     for folder in home.values():
         if not Path(folder).is_dir():
-            raise ConfigError(f"model.{role.backend}_home: expected a folder, found {folder!r}")
+            raise ConfigError(f"{role.key_of('home')}: expected a folder, found {folder!r}")
     key, to_do = find_key(key_variables(role.role, KEYS), env), copilot_advice(role).login
     if key and key.value.startswith("ghp_"):
         raise ConfigError(f"{PROGRAM} takes no classic tokens, as the one in {key.variable}. {to_do}")

@@ -63,7 +63,7 @@ def advice(role: RoleModel, *, program: str, install: str, login: str) -> Advice
         install=install,
         login=f"{login} A key for the {role.role} alone: the same variable with {own_prefix(role)} before "
         "its name.",
-        path_setting=f"model.{role.backend}_path",
+        path_setting=role.key_of("path"),
         model_setting=f"model.{role.role}",
     )
 
@@ -71,7 +71,7 @@ def advice(role: RoleModel, *, program: str, install: str, login: str) -> Advice
 def passed_variables(role: RoleModel, settings: ProgramSettings, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the owner asked to hand over; raises ConfigError for a key's name."""
     names = [name.strip() for name in settings.pass_env.split(",") if name.strip()]
-    where = f"model.{role.backend}_pass_env"
+    where = role.key_of("pass_env")
     for name in names:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ConfigError(f"{where}: expected names of environment variables, found {name!r}")

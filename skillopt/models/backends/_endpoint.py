@@ -97,11 +97,6 @@ def read_settings(role: RoleModel, declared: tuple[Setting, ...], kind: type[T])
     return msgspec.convert({one.name: role.settings.get(one.name, one.default) for one in declared}, kind)
 
 
-def setting_name(role: RoleModel, setting: str) -> str:
-    """Return the key of a setting as the user writes it."""
-    return f"model.{role.role}_{role.backend}_{setting}"
-
-
 def address_problem(setting: str, url: str) -> str:
     """Say what is wrong with an address, "" for nothing."""
     problem = addresses.address_problem(url)
@@ -145,7 +140,7 @@ def endpoint_problems(
     role: RoleModel, settings: ChatSettings, secrets: tuple[str, ...], env: Mapping[str, str]
 ) -> list[str]:
     """Say what is missing to call an endpoint: an address, a key."""
-    problem = address_problem(setting_name(role, "base_url"), settings.base_url)
+    problem = address_problem(role.key_of("base_url"), settings.base_url)
     if problem:
         return [problem]
     names = key_names(role, secrets, settings.api_key_env)

@@ -108,13 +108,13 @@ def problems_of(role: RoleModel, settings: OpenAISettings, env: Mapping[str, str
     if access.mode == "azure_cli" and shutil.which("az", path=env.get("PATH")) is None:
         return [
             "the Azure CLI (az) is not on the PATH: install it and run `az login`, or set "
-            f"{_endpoint.setting_name(role, 'auth_mode')}=api_key and {' or '.join(access.names)}"
+            f"{role.key_of('auth_mode')}=api_key and {' or '.join(access.names)}"
         ]
     return []
 
 
 def _address_problems(role: RoleModel, settings: OpenAISettings, access: Access) -> list[str]:
-    name = _endpoint.setting_name(role, "endpoint")
+    name = role.key_of("endpoint")
     if not access.url:
         return [
             f"{name}: expected the address of the Azure resource (https://<name>.openai.azure.com), found "
@@ -125,7 +125,7 @@ def _address_problems(role: RoleModel, settings: OpenAISettings, access: Access)
         return [
             f"{name}: expected the address of the Azure resource alone (https://<name>.openai.azure.com), "
             f"found {access.url!r}. For an address that ends in /openai/v1 set "
-            f"{_endpoint.setting_name(role, 'auth_mode')}=openai"
+            f"{role.key_of('auth_mode')}=openai"
         ]
     problem = _endpoint.address_problem(name, access.url)
     if problem:
@@ -133,13 +133,13 @@ def _address_problems(role: RoleModel, settings: OpenAISettings, access: Access)
     if not access.by_key and not _azure.may_get_tokens(access.url):
         return [
             f"{name}: Azure logins are sent to https addresses of Azure only, found {access.url!r}. For "
-            f"another provider set {_endpoint.setting_name(role, 'auth_mode')}=openai and a key"
+            f"another provider set {role.key_of('auth_mode')}=openai and a key"
         ]
     return _version_problems(role, settings, access)
 
 
 def _version_problems(role: RoleModel, settings: OpenAISettings, access: Access) -> list[str]:
-    name = _endpoint.setting_name(role, "api_version")
+    name = role.key_of("api_version")
     if access.azure and not _VERSION.fullmatch(settings.api_version):
         return [f"{name}: expected a version such as 2025-03-01-preview, found {settings.api_version!r}"]
     needed = settings.wire_api == "responses" or (settings.wire_api == "auto" and responses_only(role.model))

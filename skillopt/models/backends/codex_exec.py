@@ -57,7 +57,8 @@ class Codex:
             return chosen
         if may_write and chosen == "read-only":
             raise CallError(
-                "the task wants files, and model.codex_exec_sandbox is read-only: set it to workspace-write",
+                f"the task wants files, and {self._role.key_of('sandbox')} is read-only: "
+                "set it to workspace-write",
                 code="read_only",
             )
         return "workspace-write" if may_write else "read-only"

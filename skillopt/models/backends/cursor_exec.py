@@ -58,7 +58,7 @@ class Cursor:
         may_write = workspace.wants_files(request)
         if may_write and self._settings.sandbox == "disabled":
             raise CallError(
-                "the task wants files, and model.cursor_exec_sandbox is disabled: set it to enabled",
+                f"the task wants files, and {self._role.key_of('sandbox')} is disabled: set it to enabled",
                 code="no_sandbox",
             )
         workspace.fill(place.work, request)

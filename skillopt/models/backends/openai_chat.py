@@ -199,6 +199,12 @@ def check(role: RoleModel, env: Mapping[str, str]) -> list[str]:
     return problems_of(role, _settings(role), env)
 
 
+def key_names(role: RoleModel, env: Mapping[str, str]) -> list[str]:
+    """Return the variables that may hold the key of where the model is called; none for a login."""
+    access = access_of(role, _settings(role), env)
+    return access.names if access.by_key else []
+
+
 def _settings(role: RoleModel) -> OpenAISettings:
     return _endpoint.read_settings(role, BACKEND.settings, OpenAISettings)
 
@@ -210,6 +216,7 @@ BACKEND = BackendSpec(
     check=check,
     sent=sent,
     acting=acting,
+    keys=key_names,
     aliases=("openai", "azure_openai", "azure-openai", "azure"),
     default_model="gpt-5.5",
     settings=(

@@ -34,7 +34,7 @@ def open_backend(role: RoleModel, env: Mapping[str, str]) -> Backend:
         log.warning(
             "%s is server_default: whether %s thinks is up to its server, and scores depend on it. "
             "Set enabled or disabled (vLLM, SGLang).",
-            _endpoint.setting_name(role, "thinking_mode"),
+            role.key_of("thinking_mode"),
             role.model,
         )
     return _endpoint.ChatEndpoint(

@@ -409,7 +409,7 @@ def test_a_key_can_be_named_and_a_missing_one_is_said(case):
 def test_an_address_that_cannot_be_right_is_refused(case, url):
     role = case.role("http://127.0.0.1:9/v1", **{case.address: url})
     [problem] = backend_spec(case.backend).check(role, case.env())
-    assert f"model.target_{case.backend}_{case.address}" in problem
+    assert f"model.{case.backend}_{case.address}" in problem
 
 
 @every_case

@@ -143,7 +143,7 @@ def test_azure_has_the_responses_api_since_a_version(version, responses):
     settings = {"endpoint": RESOURCE, "api_version": version}
     assert ("input" in payload("d", AZURE, effort="low", tools=(FIND,), **settings)) == responses
     problems = BACKEND.check(role("gpt-5-codex", **settings), AZURE)
-    assert problems == [] if responses else "target_openai_chat_api_version" in problems[0]
+    assert problems == [] if responses else "model.openai_chat_api_version" in problems[0]
 
 
 def test_models_that_do_not_reason_are_asked_for_no_effort():

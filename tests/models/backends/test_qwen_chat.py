@@ -46,7 +46,7 @@ def test_thinking_has_three_values_on_the_wire(mode, fields):
 
 def test_that_the_server_decides_about_thinking_is_said_once(caplog):
     sent(calls=3)
-    assert caplog.text.count("model.target_qwen_chat_thinking_mode is server_default") == 1
+    assert caplog.text.count("model.qwen_chat_thinking_mode is server_default") == 1
     caplog.clear()
     sent(thinking_mode="disabled")
     assert caplog.text == ""

@@ -67,6 +67,11 @@ def call(name, shape, seed="0", **values):
     return msgspec.json.decode(improve(system.content, user.content, seed), type=shape)
 
 
+def patch_of(answer, mode="patch"):
+    changes = answer.changes(mode) if isinstance(answer, shapes.AnalystAnswer) else answer
+    return changes.as_patch(mode, "failure", 1, 0)
+
+
 def analyse(group, side="failure", mode="patch", seed="0", **values):
     given = {"skill": SKILL, "learning_rate": 4, "history": (), "memory": "", "skill_aware": False}
     return call(
@@ -91,7 +96,7 @@ def test_an_analyst_diagnoses_what_is_in_its_prompt(mode):
 
 def test_an_analyst_counts_patterns_and_keeps_to_the_budget():
     answer = analyse(CHATTY, learning_rate=2)
-    assert len(answer.changes("patch").edits) == 2
+    assert len(patch_of(answer).edits) == 2
     assert {pattern.count for pattern in answer.patterns()} == {8}
     assert answer.patterns()[0].failure_type == "rule_missing"
 
@@ -105,7 +110,7 @@ def test_an_analyst_patches_gaps_only():
 
 
 def test_the_first_edit_replaces_the_line_that_says_nothing():
-    edits = analyse(CHATTY).changes("patch").edits
+    edits = patch_of(analyse(CHATTY)).edits
     assert (edits[0].op, edits[0].target) == ("replace", "Nothing has been learned yet.")
     assert all(edit.op == "append" for edit in edits[1:])
 
@@ -153,9 +158,9 @@ def test_what_was_rejected_or_warned_of_is_not_tried_again():
 
 def test_a_rule_that_was_not_followed_becomes_a_reminder():
     answer = analyse(CHATTY, skill="- Answer with the shortest span.\n", skill_aware=True)
-    assert [rules_in(note) for note in answer.appendix_notes] == [("short",)]
+    assert [rules_in(note) for note in answer.notes()] == [("short",)]
     assert answer.patterns()[0].failure_type == "rule_ignored"
-    assert analyse(CHATTY, skill_aware=False).appendix_notes == ()
+    assert analyse(CHATTY, skill_aware=False).notes() == ()
 
 
 def test_successes_teach_what_the_skill_lacks():
@@ -188,7 +193,7 @@ def test_a_merge_joins_equal_meanings_and_lets_failures_win():
         memory="",
         patches=patches,
     )
-    merged = [(change.content, change.support_count, change.source_type) for change in answer.edits]
+    merged = [(change.content, change.support_count, change.source_type) for change in patch_of(answer).edits]
     assert merged == [("- Keep the answer brief.", 8, "failure"), ("- Be calm.", 1, "failure")]
 
 
@@ -206,7 +211,10 @@ def test_a_merge_keeps_one_replacement_of_a_line():
         memory="",
         patches=patches,
     )
-    assert sorted((edit.op, edit.target) for edit in answer.edits) == [("append", ""), ("replace", "old")]
+    assert sorted((edit.op, edit.target) for edit in patch_of(answer).edits) == [
+        ("append", ""),
+        ("replace", "old"),
+    ]
 
 
 def test_merges_of_the_rewrite_modes_answer_in_their_shape():
@@ -219,9 +227,10 @@ def test_merges_of_the_rewrite_modes_answer_in_their_shape():
         patches=(Patch(suggestions=(suggestion,)),) * 2,
         **given,
     )
-    assert [(item.instruction, item.support_count) for item in answer.revise_suggestions] == [
-        ("Keep the answer brief.", 4)
-    ]
+    assert [
+        (item.instruction, item.support_count)
+        for item in patch_of(answer, "rewrite_from_suggestions").suggestions
+    ] == [("Keep the answer brief.", 4)]
     texts = (
         "# Old\n- Keep the answer brief.\n",
         "# Old\n- Give only the name.\n- Be calm.\n",
@@ -231,7 +240,7 @@ def test_merges_of_the_rewrite_modes_answer_in_their_shape():
     answer = call(
         "merge", shapes.ChangesAnswer, update_mode="full_rewrite_minibatch", patches=candidates, **given
     )
-    (merged,) = answer.skill_candidates
+    (merged,) = patch_of(answer, "full_rewrite_minibatch").candidates
     assert "# Old" in merged.new_skill
     assert rules_of(merged.new_skill) == {"short"}
     assert "Odd" not in merged.new_skill

@@ -1,4 +1,4 @@
-"""Text that UTF-8 cannot hold costs the item that has it, and says so; the other items are as they were."""
+"""What no row can hold costs the item that has it, and says so; the other items are as they were."""
 
 import asyncio
 
@@ -14,10 +14,11 @@ from skillopt.records import Item, Row, Turn
 
 BAD = "half \ud800 a pair"
 EXPECTED = "expected text that can be written as UTF-8, found half a surrogate pair or other bytes"
+NO_SCORE = "what the benchmark scored: expected numbers from 0 to 1"
 
 
 class Odd:
-    """A benchmark whose item `bad` holds such text where it is told to have it."""
+    """A benchmark whose item `bad` holds such text where it is told to have it, or has such a score."""
 
     name = "odd"
 
@@ -31,8 +32,9 @@ class Odd:
         reply = await chat((Message(role="user", content=f"{item.id} {text('prompt')}"),))
         said = (Turn(role="assistant", content=text("trajectory")),)
         extra = {"seen": [text("extra")]}
+        hard = self.where if isinstance(self.where, float) and item.id == "bad" else 1.0
         return Attempt(
-            status="scored", hard=1.0, soft=1.0, answer=reply.text, turns=1, trajectory=said, extra=extra
+            status="scored", hard=hard, soft=1.0, answer=reply.text, turns=1, trajectory=said, extra=extra
         )
 
 
@@ -42,6 +44,9 @@ class Odd:
         ("prompt", f"the prompt for the target: {EXPECTED}"),
         ("trajectory", f"what the benchmark recorded: {EXPECTED}"),
         ("extra", f"what the benchmark recorded: {EXPECTED}"),
+        (1.5, f"{NO_SCORE}, found hard 1.5, soft 1.0"),
+        (-0.1, f"{NO_SCORE}, found hard -0.1, soft 1.0"),
+        (float("nan"), f"{NO_SCORE}, found hard nan, soft 1.0"),
     ],
 )
 def test_the_item_alone_has_no_score(tmp_path, where, message):
