@@ -98,7 +98,7 @@ async def reflect(
     bench: Environment,
     items: dict[str, Item],
 ) -> Reflections:
-    """Ask one analyst per group, all at once; raises ProviderDead when the provider answered none."""
+    """Ask one analyst per group, all at once; raises ProviderDead when an outage left nothing to go by."""
     progress = client.board.part(f"reflect on step {step}", len(groups))
 
     async def one(group: Group) -> Reflection:
@@ -230,14 +230,18 @@ def _view(row: Row, item: Item, bench: Environment) -> TrajectoryView:
 
 
 def _require_an_answer(answers: Sequence[Reflection]) -> None:
-    answered = any(answer.patch is not None for answer in answers)
-    dead = [answer for answer in answers if answer.provider_failed]
-    if dead and not answered:
-        raise ProviderDead(
-            f"reflect: none of {len(answers)} analyst calls gave an answer; "
-            f"{len(dead)} failed at the provider, first: {dead[0].problems[0]}. "
-            "Run the same command again when it is reachable."
-        )
+    """Raise ProviderDead when no analyst answered, or none of failures, which most proposals come from.
+
+    An outage would look like a step with nothing to propose otherwise, and stay in the results.
+    """
+    for asked in ([answer for answer in answers if answer.kind == "failure"], answers):
+        dead = [answer for answer in asked if answer.provider_failed]
+        if dead and all(answer.patch is None for answer in asked):
+            raise ProviderDead(
+                f"reflect: none of {len(asked)} analysts of {dead[0].kind}s gave an answer; "
+                f"{len(dead)} failed at the provider, first: {dead[0].problems[0]}. "
+                "Run the same command again when it is reachable: what was paid for is kept."
+            )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

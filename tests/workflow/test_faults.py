@@ -169,6 +169,25 @@ def test_an_outage_in_any_phase_ends_with_its_code_and_a_message(finished, serve
     assert standing(finished.results).complete, "a job that changed nothing is as done as before"
 
 
+def test_an_outage_of_the_analysts_of_failures_is_no_run_without_proposals(project, server):
+    """Those of successes answer, with nothing to change, as they do in a good run."""
+    project.configure(**SHORT)
+    server.reset(lambda call: refused(call, 503) if kind_of(call) == "failure_summary" else later(call))
+
+    def later(call):  # one item is right from the start, so that there are successes to look at
+        known = "thing 1 of" in call.prompt and kind_of(call) == "target"
+        return Answer(text="<answer>gold 1</answer>") if known else model(call)
+
+    running = project.train()
+    assert running.code == 3, running.text
+    assert "analysts of failures gave an answer" in running.text
+    assert any(kind_of(call) == "success_patterns" for call in server.calls)
+    assert not (project.results / "steps/step_0001/reflections.json").exists()
+    server.rule = later
+    assert project.train().code == 0
+    assert server.repeated == 0
+
+
 def test_garbage_from_the_optimizer_proposes_nothing(project, server):
     project.configure(**SHORT)
     garbage = iter(
