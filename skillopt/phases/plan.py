@@ -10,7 +10,7 @@ from skillopt.data import SPLITS, Splits, content_digest, load_splits, used_item
 from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
-from skillopt.files import as_json, write_json
+from skillopt.files import as_json, read_bytes, write_json
 from skillopt.models.registry import backend_spec
 from skillopt.phases.spending import require_countable
 from skillopt.plan import make_plan
@@ -60,7 +60,7 @@ def write_records(folder: Path, resolved: Resolved, plan: Plan) -> None:
     """Write config.json and plan.json of a run where they are missing or say something else."""
     for name, value in (("config", resolved), ("plan", plan)):
         path = folder / f"{name}.json"
-        if not path.exists() or path.read_bytes() != as_json(value):
+        if not path.exists() or read_bytes(path) != as_json(value):
             write_json(path, value)
 
 

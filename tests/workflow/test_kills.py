@@ -7,7 +7,7 @@ import psutil
 import pytest
 from endpoint import Answer
 from killing import same_result, until_kept
-from loop import Hold, Project, kind_of, model
+from loop import TRAIN, Hold, Project, kind_of, model
 
 
 def start_and_hold(project, server, kind):
@@ -168,6 +168,42 @@ def test_a_damaged_file_is_named_with_what_to_do(damaged, server, name, phase, d
     assert f"results/loop/{name}" in running.text
     assert "elete" in running.text
     assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+FOLDERS = [
+    ("steps/step_0002/rollouts.jsonl", "reflect"),
+    ("steps/step_0002/reflections.json", "aggregate"),
+    ("steps/step_0002/candidate.md", "gate_step"),
+    ("skills/skill_v0001.md", "meta_skill"),
+    ("plan.json", "rollout"),
+]
+
+
+@pytest.mark.parametrize(("name", "phase"), FOLDERS)
+def test_a_folder_in_place_of_a_file_is_named_with_what_to_do(damaged, server, name, phase):
+    path = damaged.results / name
+    before = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    running = damaged.start("bash", "-c", f"skillopt {damaged.commands_of[phase]}").wait()
+    path.rmdir()
+    path.write_bytes(before)
+    assert running.code == 5, running.text
+    assert f"results/loop/{name}: expected a file, found a folder. Delete it and run" in running.text
+    assert server.calls == []
+
+
+def test_a_folder_in_place_of_what_the_engine_writes_first_is_named(damaged, server):
+    path = damaged.results / "config.json"
+    before = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    training = damaged.start(*TRAIN, "--forcerun", "gate_initial").wait()
+    path.rmdir()
+    path.write_bytes(before)
+    assert training.code == 5, training.text
+    assert "run loop: results/loop/config.json: expected a file, found a folder" in training.text
     assert server.calls == []
 
 
