@@ -9,7 +9,7 @@ from functools import cached_property
 from skillopt.config.fingerprint import PHASES, deciding
 from skillopt.config.resolved import Resolved
 from skillopt.config.templates import PROMPTS, prompts_digest, used_prompts
-from skillopt.data import Splits, content_digest
+from skillopt.data import Splits, batches_digest, content_digest
 from skillopt.envs.registry import environment
 from skillopt.files import canonical, read_text
 from skillopt.phases.initial_skill import initial_skill_path
@@ -50,8 +50,7 @@ class Run:
         if step not in self._batches:
             batches = self.step(step).batches
             ids = [id_ for batch in batches for id_ in batch.ids]
-            digest = content_digest([self._train[id_] for id_ in ids])
-            self._batches[step] = sha256(canonical(batches) + digest)
+            self._batches[step] = batches_digest(batches, [self._train[id_] for id_ in ids])
         return self._batches[step]
 
     def comparison_digest(self, epoch: int) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from skillopt.config.resolved import Resolved
 from skillopt.data import SPLITS, Splits, content_digest, load_splits, used_items, with_file_digests
-from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
+from skillopt.envs.base import CommonSettings, Environment, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
 from skillopt.files import as_json, read_bytes, write_json
@@ -26,9 +26,7 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     require_no_obstacles(resolved, bench)
     require_countable(resolved)
     splits = load_splits(resolved, bench)
-    if isinstance(bench, WithFiles):
-        own = msgspec.convert(resolved.env_settings, bench.settings)
-        splits = with_file_digests(splits, bench, own)
+    splits = _with_file_digests(splits, bench, resolved)
     info: dict[str, SplitInfo] = {}
     for name in SPLITS:
         chosen = used_items(splits, name, settings.evaluation)
@@ -54,6 +52,15 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
         slow_update_samples=optimizer.slow_update_samples,
     )
     return plan, splits
+
+
+def _with_file_digests(splits: Splits, bench: Environment, resolved: Resolved) -> Splits:
+    own = msgspec.convert(resolved.env_settings, bench.settings)
+    everything = with_file_digests([*splits.train, *splits.val, *splits.test], bench, own)
+    items = iter(everything)
+    return msgspec.structs.replace(
+        splits, **{name: [next(items) for _ in splits.named(name)] for name in SPLITS}
+    )
 
 
 def write_records(folder: Path, resolved: Resolved, plan: Plan) -> None:

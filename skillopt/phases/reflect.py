@@ -9,7 +9,7 @@ import msgspec
 
 from skillopt.concurrent import gather
 from skillopt.config.settings import Settings
-from skillopt.data import load_splits
+from skillopt.data import load_splits, train_items
 from skillopt.decisions.scoring import is_right
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
@@ -267,7 +267,8 @@ def main(args: argparse.Namespace) -> None:
     step = read_json(args.plan, Plan).steps[args.step - 1]
     rows = read_rows(args.rollouts, [id_ for batch in step.batches for id_ in batch.ids])
     bench = environment(settings.env.name)
-    items = {item.id: item for item in load_splits(job.resolved, bench).train}
+    found = train_items(load_splits(job.resolved, bench), [row.id for row in rows])
+    items = {item.id: item for item in found}
     context = Context(
         skill=read_text(args.skill),
         history=read_json(args.state, Gate).state.memory if args.state else (),

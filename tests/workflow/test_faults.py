@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 from endpoint import Answer
-from loop import CANARY, is_optimizer, kind_of, leaks, model
+from killing import same_result
+from loop import CANARY, Hold, is_optimizer, kind_of, leaks, model
 from standing import standing
 
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
@@ -186,6 +187,38 @@ def test_an_outage_of_the_analysts_of_failures_is_no_run_without_proposals(proje
     server.rule = later
     assert project.train().code == 0
     assert server.repeated == 0
+
+
+def other_answers(entries):
+    return [entry | {"answers": ["nothing"]} for entry in entries]
+
+
+CHANGES = [
+    ("val", other_answers, "step_0001/selection.jsonl", "expected the items that the job was planned for"),
+    ("train", other_answers, "step_0002/rollouts.jsonl", "expected the items that the job was planned for"),
+    ("train", lambda entries: entries[:1], "step_0002/rollouts.jsonl", "data/train: expected an item"),
+]
+
+
+@pytest.mark.parametrize(("split", "change", "missing", "words"), CHANGES)
+def test_data_that_change_while_a_run_works_are_in_no_result(
+    finished, project, server, split, change, missing, words
+):
+    """The engine knows the job by the items it had at the start: rows of others would stay, for ever."""
+    path = project.folder / f"data/{split}/items.json"
+    before = path.read_bytes()
+    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "failure_summary")
+    running = project.start()
+    hold.wait()
+    path.write_text(json.dumps(change(json.loads(before))))
+    hold.release()
+    assert running.wait().code == 2, running.text
+    assert words in running.text
+    assert "Run the same command again" in running.text
+    assert not (project.results / "steps" / missing).exists()
+    path.write_bytes(before)
+    server.rule = model
+    same_result(project, finished, server)
 
 
 def test_garbage_from_the_optimizer_proposes_nothing(project, server):
