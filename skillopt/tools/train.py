@@ -45,11 +45,10 @@ RESULTS = ("best_skill.md", "summary.json", "report.html")
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 _UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 """The engine writes its log and its lines as this package does, whatever the terminal can show."""
-
-_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
-"""Signals that may reach this process alone; Ctrl-C reaches the engine by itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,18 +144,18 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
     What stops this process stops the engine, whose end is waited for, so that it stops its jobs in order
-    and opens its lock. SIGHUP stays ignored where it was so from the start (nohup).
+    and opens its lock. A signal may have reached this process alone; the engine that a Ctrl-C has reached
+    too is asked to end once more, which changes nothing. What was ignored from the start stays so (nohup).
     """
     received: list[int] = []
-    stops = {signal.SIGINT, *_PASSED_ON}
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        stops.remove(signal.SIGHUP)
+    stops = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
+        told = 0
         while (code := _wait(engine)) is None:
-            if not _PASSED_ON.isdisjoint(received):
-                received[:] = [signal.SIGINT]
+            if told < len(received):
+                told = len(received)
                 engine.terminate()
     finally:
         for number, handler in before.items():

@@ -7,7 +7,7 @@ import psutil
 import pytest
 from endpoint import Answer
 from killing import same_result, until_kept
-from loop import TRAIN, Hold, Project, kind_of, model
+from loop import TRAIN, Hold, Project, kind_of, model, until
 
 
 def start_and_hold(project, server, kind):
@@ -61,6 +61,20 @@ def test_ctrl_c_stops_in_order_and_a_damaged_file_can_be_deleted(finished, proje
     assert running.code == 5, running.text
     assert "steps/step_0001/reflections.json" in running.text
     path.unlink()
+    same_result(project, finished, server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_command_alone_stops_the_run_too(finished, project, server, number):
+    """As a supervisor sends it, or `kill`: the job at work comes to its end, and no other begins."""
+    running, hold = start_and_hold(project, server, "merge")
+    running.process.send_signal(number)
+    until(lambda: "Will exit after finishing" in (project.folder / "output.txt").read_text())
+    hold.release()
+    assert running.wait().code == 130, running.text
+    assert "interrupted: run the same command again to go on" in running.text
+    assert not (project.results / "best_skill.md").exists()
+    server.rule = model
     same_result(project, finished, server)
 
 
