@@ -45,6 +45,17 @@ def write_bytes(path: Path, content: bytes) -> None:
             partial.unlink()
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder where there is none; raises WriteError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: the folder cannot be made: {error.strerror}. Make it possible (room on the disk, "
+            "permissions, no file in its place), then run the same command again."
+        ) from error
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text as UTF-8 with its line ends as they are."""
     write_bytes(path, text.encode("utf-8"))

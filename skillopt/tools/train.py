@@ -24,6 +24,7 @@ from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
+from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
@@ -129,6 +130,7 @@ def get_ready(root: Path, args: argparse.Namespace) -> None:
     args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
     if args.dry_run:
         return
+    make_folder(Path("results") / args.run)
     open_stale_lock(root)
     for note in (Path("results") / args.run).glob("logs/**/*.failure.json"):
         note.unlink()

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from endpoint import Answer
 from killing import same_result
-from loop import CANARY, Hold, is_optimizer, kind_of, leaks, model
+from loop import CANARY, ROOT, Hold, is_optimizer, kind_of, leaks, model
 from standing import standing
 
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
@@ -219,6 +219,32 @@ def test_data_that_change_while_a_run_works_are_in_no_result(
     path.write_bytes(before)
     server.rule = model
     same_result(project, finished, server)
+
+
+@pytest.mark.parametrize("place", ["results", "results/loop"])
+def test_a_file_in_place_of_the_folder_of_results_is_named(project, server, place):
+    (project.folder / place).parent.mkdir(exist_ok=True)
+    (project.folder / place).write_text("a file")
+    running = project.train()
+    assert running.code == 1, running.text
+    assert "results/loop: the folder cannot be made: " in running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("steps/step_0003/gate.json", "step 3: run loop has steps 1 to 2"),
+        ("slow_update/epoch_03/skill.md", "epoch 3: run loop has epochs 1 to 2"),
+    ],
+)
+def test_a_target_that_the_run_does_not_have_is_named(project, server, target, words):
+    command = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1")
+    running = project.start(*command, "--", f"results/loop/{target}").wait()
+    assert running.code == 1, running.text
+    assert words in running.text
+    assert server.calls == []
 
 
 def test_garbage_from_the_optimizer_proposes_nothing(project, server):
