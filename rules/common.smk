@@ -115,8 +115,11 @@ def begin_runs():
     below it and, its output being an `ancient` input, takes them for done.
     """
     for name, run in PLANNED.items():
-        write_records(Path("results", name), run.resolved, run.plan)
-        begin(run, Path("results"), training=config.get("forecast") != "off")
+        try:
+            write_records(Path("results", name), run.resolved, run.plan)
+            begin(run, Path("results"), training=config.get("forecast") != "off")
+        except SkillOptError as error:
+            raise WorkflowError(f"run {name}: {error}") from None
 
 
 def below(wildcards, paths):

@@ -29,6 +29,7 @@ rule sample:
     shell:
         "skillopt sample --config results/{wildcards.run}/config.json"
         " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch} --skill {input.skill:q}"
+        " --planned {params.batch}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -57,6 +58,7 @@ rule compare:
         "skillopt compare --config results/{wildcards.run}/config.json"
         " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
         " --previous-skill {input.previous:q} --skill {input.current:q} --sample {input.sample:q}"
+        " --planned {params.batch}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls}"
         " --previous {output.previous:q} --current {output.current:q} --out {output.pairs:q}"
         " --log {log:q}"
@@ -113,7 +115,7 @@ rule evaluate_slow_update:
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
         "skillopt evaluate --config results/{wildcards.run}/config.json"
-        " --skill {input.candidate:q} --split val"
+        " --skill {input.candidate:q} --split val --planned {params.batch}"
         " --slow-update {input.slow_update:q} --state {input.state:q} --label epoch_{wildcards.epoch}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 

@@ -31,7 +31,7 @@ rule repeat:
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
         "skillopt repeat --config results/{wildcards.run}/config.json --skill {input.skill:q}"
-        " --split {params.split} --rows {input.rows:q} --same {input.same:q}"
+        " --split {params.split} --planned {params.batch} --rows {input.rows:q} --same {input.same:q}"
         " --label {wildcards.evaluation} --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"
 

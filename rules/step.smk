@@ -27,7 +27,7 @@ rule rollout:
     shell:
         "skillopt rollout --config results/{wildcards.run}/config.json"
         " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
-        " --step {wildcards.step} --label {wildcards.step}"
+        " --planned {params.batch} --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 
 
@@ -155,7 +155,7 @@ rule evaluate:
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
         "skillopt evaluate --config results/{wildcards.run}/config.json"
-        " --skill {input.candidate:q} --split val"
+        " --skill {input.candidate:q} --split val --planned {params.batch}"
         " --update {input.update_record:q} --state {input.state:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
 

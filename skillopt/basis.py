@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from skillopt.files import as_json, canonical, write_json
+from skillopt.files import as_json, canonical, read_bytes, write_json
 from skillopt.made import BASIS, short
 from skillopt.runs import Run
 
@@ -15,7 +15,7 @@ _STEP = ("rollout", "reflect", "aggregate", "select", "update", "evaluate", "gat
 def write_basis(folder: Path, run: Run) -> None:
     """Write basis.json of a run where it is missing or says something else."""
     path, value = folder / BASIS, basis_of_jobs(run)
-    if not path.exists() or path.read_bytes() != as_json(value):
+    if not path.exists() or read_bytes(path) != as_json(value):
         write_json(path, value)
 
 

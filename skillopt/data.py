@@ -19,7 +19,7 @@ from skillopt.envs.base import Environment, WithFiles
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
 from skillopt.errors import ConfigError, DataError
 from skillopt.files import canonical, read_given
-from skillopt.records import Item
+from skillopt.records import Batch, Item
 
 SplitName = Literal["train", "val", "test"]
 SPLITS: tuple[SplitName, ...] = ("train", "val", "test")
@@ -98,11 +98,18 @@ def content_digest(items: Sequence[Item]) -> str:
     return digest.hexdigest()
 
 
-def with_file_digests(splits: Splits, environment: WithFiles, settings: Any) -> Splits:
-    """Return the items with hashes of their files, so that a changed file counts like a changed item.
+def batches_digest(batches: Sequence[Batch], items: Sequence[Item]) -> str:
+    """Return a hash of the batches of a step: ids, seeds and the contents of their items."""
+    return hashlib.sha256((canonical(batches) + content_digest(items)).encode("utf-8")).hexdigest()
+
+
+def with_file_digests(items: Sequence[Item], environment: Environment, settings: Any) -> list[Item]:
+    """Return items with hashes of their files, so that a changed file counts like a changed item.
 
     Raises DataError for a file that cannot be read.
     """
+    if not isinstance(environment, WithFiles):
+        return list(items)
     known: dict[Path, str] = {}
 
     def digest(path: Path) -> str:
@@ -120,9 +127,21 @@ def with_file_digests(splits: Splits, environment: WithFiles, settings: Any) -> 
         hashes = canonical({name: digest(path) for name, path in files.items()})
         return msgspec.structs.replace(item, files=hashlib.sha256(hashes.encode("utf-8")).hexdigest())
 
-    return msgspec.structs.replace(
-        splits, **{name: [one(item) for item in splits.named(name)] for name in SPLITS}
-    )
+    return [one(item) for item in items]
+
+
+def train_items(splits: Splits, ids: Sequence[str]) -> list[Item]:
+    """Return train items by id; raises DataError when one is no longer there."""
+    train = {item.id: item for item in splits.train}
+    if missing := [id_ for id_ in ids if id_ not in train]:
+        raise DataError(f"{splits.source('train')}: expected an item {missing[0]!r}, found none. {CHANGED}")
+    return [train[id_] for id_ in ids]
+
+
+CHANGED = (
+    "The data changed after this command had planned its jobs, so no result was made of them. "
+    "Run the same command again: it counts with the data as they are then."
+)
 
 
 def read_items(path: Path) -> list[Item]:

@@ -50,6 +50,17 @@ def write_through(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder where there is none; raises WriteError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: the folder cannot be made: {error.strerror}. Make it possible (room on the disk, "
+            "permissions, no file in its place), then run the same command again."
+        ) from error
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text as UTF-8 with its line ends as they are."""
     write_bytes(path, text.encode("utf-8"))
@@ -77,32 +88,48 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
 
 def read_given(path: Path) -> bytes:
     """Read a file that somebody named; raises OSError for a pipe or a device, which may never end."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
-        raise OSError(errno.EINVAL, f"{kind}, no file")
+    if kind := _no_file(path):
+        raise OSError(errno.EINVAL, f"{kind}, no file", str(path))
     return path.read_bytes()
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file of a run; raises CorruptFile when something else lies in its place."""
+    if kind := _no_file(path):
+        raise CorruptFile(
+            f"{path}: expected a file, found {kind}. Delete it and run the same command again; paid replies "
+            "are kept in the call store."
+        )
+    return path.read_bytes()
+
+
+def _no_file(path: Path) -> str:
+    """Say what lies there when it is no file, "" for a file; raises FileNotFoundError for nothing."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return ""
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
 
 
 def read_text(path: Path) -> str:
     """Read UTF-8 text without changing its line ends.
 
-    Raises CorruptFile when the bytes are not UTF-8.
+    Raises CorruptFile when it is no file, or its bytes are not UTF-8.
     """
     try:
-        return read_given(path).decode("utf-8")
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorruptFile(f"{path}: expected UTF-8 text, found byte {error.start} that is not") from error
 
 
 def read_json(path: Path, kind: type[T]) -> T:
     """Read one record of type `kind`; raises CorruptFile when it is no such record."""
-    return _decode(path, path.read_bytes(), kind, "")
+    return _decode(path, read_bytes(path), kind, "")
 
 
 def read_jsonl(path: Path, kind: type[T]) -> list[T]:
     """Read one record of type `kind` per line; raises CorruptFile naming the bad line."""
-    lines = path.read_bytes().split(b"\n")
+    lines = read_bytes(path).split(b"\n")
     if lines.pop() != b"":
         raise CorruptFile(f"{path}: the last line is cut off. Delete the file and run again.")
     return [_decode(path, line, kind, f", line {number}") for number, line in enumerate(lines, 1)]

@@ -23,16 +23,14 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The last is that of a terminal that was closed: what is on its way was paid for then too."""
 
 
-_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
-
-
 def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ) -> T:
     """Run the calls of a phase to their end and return the result.
 
     SIGINT, SIGTERM, SIGHUP, or the end of the process that WATCH_PID names cancel the work: no further
     call starts, those on their way have a few seconds to come back and be kept (see
-    `models.client.Client`), then Interrupted is raised. A second signal ends the waiting, but SIGTERM and
-    SIGHUP are one request: `train`, which may get what its phases get too, passes each on as the other.
+    `models.client.Client`), then Interrupted is raised. A second signal of the same kind ends the waiting;
+    one of each kind is one request, since `train` passes what it gets on as another kind: the phases may
+    have got it too.
     """
     return asyncio.run(_supervised(work, _watched(env)))
 
@@ -70,7 +68,7 @@ def _signals(stop: Any) -> Iterator[None]:
     received: set[signal.Signals] = set()
 
     def receive(number: signal.Signals) -> None:
-        passed_on = bool(received) and number not in received and {number, *received} <= _PASSED_ON
+        passed_on = bool(received) and number not in received
         received.add(number)
         if not passed_on:
             stop(f"received {number.name}")

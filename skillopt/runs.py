@@ -10,8 +10,9 @@ from skillopt.config.fingerprint import PHASES, deciding
 from skillopt.config.resolved import Resolved
 from skillopt.config.settings import Optimizer
 from skillopt.config.templates import PROMPTS, prompts_digest, used_prompts
-from skillopt.data import Splits, content_digest
+from skillopt.data import Splits, batches_digest, content_digest
 from skillopt.envs.registry import environment
+from skillopt.errors import ConfigError
 from skillopt.files import canonical, read_text
 from skillopt.phases.initial_skill import initial_skill_path
 from skillopt.records import EpochPlan, Plan, StepPlan
@@ -51,8 +52,7 @@ class Run:
         if step not in self._batches:
             batches = self.step(step).batches
             ids = [id_ for batch in batches for id_ in batch.ids]
-            digest = content_digest([self._train[id_] for id_ in ids])
-            self._batches[step] = sha256(canonical(batches) + digest)
+            self._batches[step] = batches_digest(batches, [self._train[id_] for id_ in ids])
         return self._batches[step]
 
     def comparison_digest(self, epoch: int) -> str:
@@ -87,11 +87,15 @@ class Run:
         return self.resolved.settings.optimizer
 
     def step(self, number: int) -> StepPlan:
-        """Return a step, counted from 1."""
+        """Return a step, counted from 1; raises ConfigError when the run has no such step."""
+        if not 1 <= number <= len(self.plan.steps):
+            raise ConfigError(f"step {number}: run {self.plan.run} has steps 1 to {len(self.plan.steps)}")
         return self.plan.steps[number - 1]
 
     def epoch(self, number: int) -> EpochPlan:
-        """Return an epoch, counted from 1."""
+        """Return an epoch, counted from 1; raises ConfigError when the run has no such epoch."""
+        if not 1 <= number <= len(self.plan.epochs):
+            raise ConfigError(f"epoch {number}: run {self.plan.run} has epochs 1 to {len(self.plan.epochs)}")
         return self.plan.epochs[number - 1]
 
     def epoch_of(self, step: int) -> EpochPlan:

@@ -15,7 +15,7 @@ import msgspec
 
 from skillopt.config.resolved import Resolved
 from skillopt.errors import CorruptFile
-from skillopt.files import read_json
+from skillopt.files import read_bytes, read_json
 from skillopt.made import SUFFIX, Made, read_basis, session_of, short
 from skillopt.progress import SIGN, read_sign
 from skillopt.records import Plan
@@ -124,7 +124,7 @@ class StandingReader:
     def _content(self, name: str) -> str:
         """Return a hash of a file as it lies there: it may have been changed by hand since it was made."""
         path = self._folder / name
-        return short(path.read_bytes()) if path.exists() else ""
+        return short(read_bytes(path)) if path.exists() else ""
 
     def _note(self, place: str) -> Made | None:
         path = self._folder / f"logs/{place}{SUFFIX}"

@@ -61,6 +61,15 @@ def test_text_keeps_its_line_ends(tmp_path):
         read_text(path)
 
 
+def test_what_is_no_file_is_not_read(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")  # which would be waited for
+    for name, kind in (("folder", "a folder"), ("pipe", "a pipe or device")):
+        for read in (read_text, lambda path: read_json(path, Entry), lambda path: read_jsonl(path, Entry)):
+            with pytest.raises(CorruptFile, match=f"{name}: expected a file, found {kind}. Delete it"):
+                read(tmp_path / name)
+
+
 def test_records_in_the_order_of_their_fields_and_one_per_line(tmp_path):
     write_json(tmp_path / "a.json", Entry("ü", 1))
     assert (tmp_path / "a.json").read_bytes() == '{\n  "name": "ü",\n  "count": 1\n}\n'.encode()

@@ -99,7 +99,13 @@ def test_a_process_that_ended_does_not_run():
 
 @pytest.mark.parametrize(
     "numbers",
-    [[signal.SIGTERM], [signal.SIGTERM, signal.SIGHUP], [signal.SIGHUP, signal.SIGTERM]],
+    [
+        [signal.SIGTERM],
+        [signal.SIGTERM, signal.SIGHUP],
+        [signal.SIGHUP, signal.SIGTERM],
+        [signal.SIGINT, signal.SIGTERM],
+        [signal.SIGTERM, signal.SIGINT],
+    ],
 )
 def test_stopping_keeps_the_reply_on_the_wire(tmp_path, numbers):
     """Also when `train` passes on what the phases got already."""

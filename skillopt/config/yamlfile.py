@@ -8,7 +8,7 @@ from typing import Any
 
 from skillopt.config.values import FLOAT, INT, MOST_DIGITS
 from skillopt.errors import ConfigError
-from skillopt.files import read_text
+from skillopt.files import read_given
 
 LARGEST = 1024 * 1024
 """Bytes of one file: a larger one would take minutes to read."""
@@ -54,7 +54,9 @@ def _parsed(path: Path) -> Any:
     import yaml
 
     try:
-        loader = _loader()(read_text(path))
+        loader = _loader()(read_given(path).decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8 text, found byte {error.start} that is not") from None
     except OSError as error:
         raise ConfigError(f"{path}: expected a readable file, found: {error.strerror}") from None
     except yaml.YAMLError:

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 
 from skillopt.concurrent import gather
-from skillopt.data import load_splits
+from skillopt.data import load_splits, train_items
 from skillopt.decisions.coverage import require_coverage
 from skillopt.decisions.pairs import classify, kept_by, wanted
 from skillopt.files import read_json, read_text, write_json, write_jsonl
 from skillopt.models.client import Client
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.rollout import Bench, open_bench, read_rows, roll_out
+from skillopt.phases.rollout import Bench, add_planned, open_bench, read_rows, require_planned, roll_out
 from skillopt.process import run_async
 from skillopt.records import EpochPlan, Item, Pairs, Plan, Row
 from skillopt.skill import visible
@@ -33,6 +33,7 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt compare`."""
     add_job_arguments(parser)
+    add_planned(parser)
     parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
     parser.add_argument("--epoch", type=int, required=True, help="epoch, counted from 1")
     parser.add_argument(
@@ -52,8 +53,9 @@ def main(args: argparse.Namespace) -> None:
     job = open_job(args, "compare")
     epoch = read_json(args.plan, Plan).epochs[args.epoch - 1]
     bench = open_bench(job)
-    train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
-    items = [train[id_] for id_ in epoch.comparison]
+    items = train_items(load_splits(job.resolved, bench.environment), epoch.comparison)
+    whole = job.resolved.settings.optimizer.longitudinal_pair_policy == "changed"
+    require_planned(args, bench, items if whole else items[: epoch.sample])
     skills = visible(read_text(args.previous_skill)), visible(read_text(args.skill))
     sample = read_rows(args.sample, epoch.sampled)
     sides, pairs = run_async(_compare(job, bench, epoch, items, sample, skills))

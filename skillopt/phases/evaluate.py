@@ -16,7 +16,15 @@ from skillopt.files import read_json, read_jsonl, read_text, write_json, write_j
 from skillopt.phases.gate import Files, gate_rule, scored
 from skillopt.phases.job import Job, add_job_arguments, open_job
 from skillopt.phases.recorded import read_best, read_initial
-from skillopt.phases.rollout import Bench, do_items, open_bench, require_scores, roll_out
+from skillopt.phases.rollout import (
+    Bench,
+    add_planned,
+    do_items,
+    open_bench,
+    require_planned,
+    require_scores,
+    roll_out,
+)
 from skillopt.process import run_async
 from skillopt.records import Gate, Item, Row, Score, Scored
 from skillopt.skill import read_document, sha256, visible
@@ -73,6 +81,7 @@ def by_task_type(rows: Sequence[Row]) -> dict[str, SplitScore]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt evaluate`."""
     add_job_arguments(parser)
+    add_planned(parser)
     parser.add_argument(
         "--skill", type=Path, nargs="?", help="skill to evaluate; without a file: no skill (read)"
     )
@@ -108,6 +117,7 @@ def main(args: argparse.Namespace) -> None:
         return
     bench = open_bench(job)
     items = split_items(job, bench, args.split)
+    require_planned(args, bench, items)
     source = equal_rows(sha256(visible(skill)), args.state, args.config.parent, args.same)
     what = f"evaluation of {args.skill.name if args.skill else 'no skill'} on {args.split}"
     rule = gate_rule(job.resolved.settings, guidance=bool(args.slow_update))

@@ -16,10 +16,10 @@ from skillopt.data import (
     with_file_digests,
 )
 from skillopt.decisions.plan import make_plan
-from skillopt.envs.base import CommonSettings, Environment, WithFiles, WithObstacles
+from skillopt.envs.base import CommonSettings, Environment, WithObstacles
 from skillopt.envs.registry import environment, require_packages
 from skillopt.errors import ConfigError
-from skillopt.files import as_json, write_json
+from skillopt.files import as_json, read_bytes, write_json
 from skillopt.models.registry import backend_spec
 from skillopt.phases.spending import require_countable
 from skillopt.records import Plan, SplitInfo
@@ -30,9 +30,7 @@ def plan_run(run: str, resolved: Resolved) -> tuple[Plan, Splits]:
     settings = resolved.settings
     bench = require_plannable(resolved)
     splits = load_splits(resolved, bench)
-    if isinstance(bench, WithFiles):
-        own = msgspec.convert(resolved.env_settings, bench.settings)
-        splits = with_file_digests(splits, bench, own)
+    splits = _with_file_digests(splits, bench, resolved)
     info: dict[str, SplitInfo] = {}
     for name in SPLITS:
         chosen = used_items(splits, name, settings.evaluation)
@@ -71,11 +69,20 @@ def require_plannable(resolved: Resolved) -> Environment:
     return bench
 
 
+def _with_file_digests(splits: Splits, bench: Environment, resolved: Resolved) -> Splits:
+    own = msgspec.convert(resolved.env_settings, bench.settings)
+    everything = with_file_digests([*splits.train, *splits.val, *splits.test], bench, own)
+    items = iter(everything)
+    return msgspec.structs.replace(
+        splits, **{name: [next(items) for _ in splits.named(name)] for name in SPLITS}
+    )
+
+
 def write_records(folder: Path, resolved: Resolved, plan: Plan) -> None:
     """Write config.json and plan.json of a run where they are missing or say something else."""
     for name, value in (("config", resolved), ("plan", plan)):
         path = folder / f"{name}.json"
-        if not path.exists() or path.read_bytes() != as_json(value):
+        if not path.exists() or read_bytes(path) != as_json(value):
             write_json(path, value)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from skillopt.concurrent import gather
 from skillopt.config.settings import Settings
-from skillopt.data import load_splits
+from skillopt.data import load_splits, train_items
 from skillopt.decisions.scoring import is_right
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
@@ -98,7 +98,7 @@ async def reflect(
     bench: Environment,
     items: dict[str, Item],
 ) -> Reflections:
-    """Ask one analyst per group, all at once; raises ProviderDead when the provider answered none."""
+    """Ask one analyst per group, all at once; raises ProviderDead when an outage left nothing to go by."""
     progress = client.board.part(f"reflect on step {step}", len(groups))
 
     async def one(group: Group) -> Reflection:
@@ -231,14 +231,18 @@ def _view(row: Row, item: Item, bench: Environment) -> TrajectoryView:
 
 
 def _require_an_answer(answers: Sequence[Reflection]) -> None:
-    answered = any(answer.patch is not None for answer in answers)
-    dead = [answer for answer in answers if answer.provider_failed]
-    if dead and not answered:
-        raise ProviderDead(
-            f"reflect: none of {len(answers)} analyst calls gave an answer; "
-            f"{len(dead)} failed at the provider, first: {dead[0].problems[0]}. "
-            "Run the same command again when it is reachable."
-        )
+    """Raise ProviderDead when no analyst answered, or none of failures, which most proposals come from.
+
+    An outage would look like a step with nothing to propose otherwise, and stay in the results.
+    """
+    for asked in ([answer for answer in answers if answer.kind == "failure"], answers):
+        dead = [answer for answer in asked if answer.provider_failed]
+        if dead and all(answer.patch is None for answer in asked):
+            raise ProviderDead(
+                f"reflect: none of {len(asked)} analysts of {dead[0].kind}s gave an answer; "
+                f"{len(dead)} failed at the provider, first: {dead[0].problems[0]}. "
+                "Run the same command again when it is reachable: what was paid for is kept."
+            )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -264,7 +268,8 @@ def main(args: argparse.Namespace) -> None:
     step = read_json(args.plan, Plan).steps[args.step - 1]
     rows = read_rows(args.rollouts, [id_ for batch in step.batches for id_ in batch.ids])
     bench = environment(settings.env.name)
-    items = {item.id: item for item in load_splits(job.resolved, bench).train}
+    found = train_items(load_splits(job.resolved, bench), [row.id for row in rows])
+    items = {item.id: item for item in found}
     context = Context(
         skill=read_text(args.skill),
         history=read_json(args.state, Gate).state.memory if args.state else (),

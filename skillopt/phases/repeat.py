@@ -14,7 +14,7 @@ from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, write_json, write_jsonl
 from skillopt.phases.evaluate import read_skill, split_items
 from skillopt.phases.job import Job, add_job_arguments, open_job
-from skillopt.phases.rollout import do_items, open_bench
+from skillopt.phases.rollout import add_planned, do_items, open_bench, require_planned
 from skillopt.process import run_async
 from skillopt.records import Repeated, Repeats, Row, Spreads
 from skillopt.skill import sha256, visible
@@ -45,6 +45,7 @@ def passes_of(first: Sequence[Row], repeated: Sequence[Repeated]) -> list[list[R
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt repeat`."""
     add_job_arguments(parser)
+    add_planned(parser)
     parser.add_argument(
         "--skill", type=Path, nargs="?", help="skill to evaluate; without a file: no skill (read)"
     )
@@ -94,6 +95,7 @@ def main(args: argparse.Namespace) -> None:
 def _repeat(job: Job, args: argparse.Namespace, skill: str) -> list[Repeated]:
     bench = open_bench(job)
     items = split_items(job, bench, args.split)
+    require_planned(args, bench, items)
     repeats = job.resolved.settings.evaluation.repeats
     found: list[Repeated] = []
     for sample in range(1, repeats):

@@ -3,18 +3,18 @@
 import argparse
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from skillopt.concurrent import gather
 from skillopt.config.resolved import Resolved
-from skillopt.data import load_splits
+from skillopt.data import CHANGED, batches_digest, content_digest, load_splits, train_items, with_file_digests
 from skillopt.decisions.coverage import own_failure_of_all, require_coverage
 from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
-from skillopt.errors import CorruptFile, SkillOptError
+from skillopt.errors import CorruptFile, DataError, SkillOptError
 from skillopt.files import read_json, read_jsonl, read_text, write_jsonl
 from skillopt.models.arguments import sendable
 from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
@@ -190,6 +190,7 @@ def _unscored(status: Status, kind: str, message: str) -> Attempt:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt rollout`."""
     add_job_arguments(parser)
+    add_planned(parser)
     parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
     parser.add_argument("--step", type=int, required=True, help="step, counted from 1")
     parser.add_argument("--skill", type=Path, required=True, help="skill before the step (read)")
@@ -201,11 +202,35 @@ def main(args: argparse.Namespace) -> None:
     job = open_job(args, "rollout")
     step = read_json(args.plan, Plan).steps[args.step - 1]
     bench = open_bench(job, feedback=True)
-    train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
-    items = [train[id_] for batch in step.batches for id_ in batch.ids]
+    splits = load_splits(job.resolved, bench.environment)
+    items = train_items(splits, [id_ for batch in step.batches for id_ in batch.ids])
+    require_planned(args, bench, items, lambda found: batches_digest(step.batches, found))
     seeds = [batch.seed for batch in step.batches for _ in batch.ids]
     skill, what = visible(read_text(args.skill)), f"rollout of step {args.step}"
     write_jsonl(args.out, run_async(do_items(job, bench, items, skill, what, seeds=seeds)))
+
+
+def add_planned(parser: argparse.ArgumentParser) -> None:
+    """Declare the argument that `require_planned` reads."""
+    parser.add_argument(
+        "--planned", default="", metavar="HASH", help="of the items that the job is for; others are refused"
+    )
+
+
+def require_planned(
+    args: argparse.Namespace,
+    bench: Bench,
+    items: Sequence[Item],
+    digest: Callable[[Sequence[Item]], str] = content_digest,
+) -> None:
+    """Raise DataError when items are not those that the job was planned for.
+
+    The engine takes the output for made of the items that it knows: rows of others would count, for ever.
+    """
+    if not args.planned:
+        return
+    if digest(with_file_digests(items, bench.environment, bench.settings)) != args.planned:
+        raise DataError(f"expected the items that the job was planned for, found others. {CHANGED}")
 
 
 async def do_items(

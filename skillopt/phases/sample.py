@@ -6,10 +6,10 @@ It needs nothing of the epoch, so it runs beside its last step.
 import argparse
 from pathlib import Path
 
-from skillopt.data import load_splits
+from skillopt.data import load_splits, train_items
 from skillopt.files import read_json, read_text, write_jsonl
 from skillopt.phases.job import add_job_arguments, open_job
-from skillopt.phases.rollout import do_items, open_bench
+from skillopt.phases.rollout import add_planned, do_items, open_bench, require_planned
 from skillopt.process import run_async
 from skillopt.records import Plan
 from skillopt.skill import visible
@@ -18,6 +18,7 @@ from skillopt.skill import visible
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line of `skillopt sample`."""
     add_job_arguments(parser)
+    add_planned(parser)
     parser.add_argument("--plan", type=Path, required=True, help="plan.json of the run (read)")
     parser.add_argument("--epoch", type=int, required=True, help="epoch, counted from 1")
     parser.add_argument("--skill", type=Path, required=True, help="skill the epoch began with (read)")
@@ -29,8 +30,8 @@ def main(args: argparse.Namespace) -> None:
     job = open_job(args, "sample")
     epoch = read_json(args.plan, Plan).epochs[args.epoch - 1]
     bench = open_bench(job)
-    train = {item.id: item for item in load_splits(job.resolved, bench.environment).train}
-    items = [train[id_] for id_ in epoch.sampled]
+    items = train_items(load_splits(job.resolved, bench.environment), epoch.sampled)
+    require_planned(args, bench, items)
     skill = visible(read_text(args.skill))
     what = f"sample of epoch {args.epoch} with the previous skill"
     write_jsonl(args.out, run_async(do_items(job, bench, items, skill, what)))

@@ -7,7 +7,7 @@ import msgspec
 
 from skillopt.config.resolved import read_resolved
 from skillopt.config.settings import Settings
-from skillopt.data import load_splits
+from skillopt.data import load_splits, train_items
 from skillopt.decisions.size import too_long
 from skillopt.envs.base import Environment
 from skillopt.envs.registry import environment
@@ -68,14 +68,10 @@ def _view(before: Row, after: Row, reference: str) -> PairView:
 def read_pairs(args: argparse.Namespace, job: Job) -> PairViews:
     """Read the comparison that the command line names; references are of train items only."""
     bench = environment(job.resolved.settings.env.name)
-    items = load_splits(job.resolved, bench).train
     pairs = read_json(args.pairs, Pairs)
-    return view_pairs(
-        pairs,
-        _rows_of(args.previous, pairs),
-        _rows_of(args.current, pairs),
-        {item.id: bench.reference(item) for item in items},
-    )
+    previous, current = _rows_of(args.previous, pairs), _rows_of(args.current, pairs)
+    items = train_items(load_splits(job.resolved, bench), [pair.id for pair in pairs.pairs])
+    return view_pairs(pairs, previous, current, {item.id: bench.reference(item) for item in items})
 
 
 def _rows_of(path: Path, pairs: Pairs) -> list[Row]:

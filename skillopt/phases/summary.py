@@ -12,7 +12,7 @@ import msgspec
 from skillopt import __version__
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Optimizer
-from skillopt.files import canonical, read_json, read_jsonl, write_json
+from skillopt.files import canonical, read_bytes, read_json, read_jsonl, write_json
 from skillopt.models.base import Role
 from skillopt.models.ledger import read_ledger
 from skillopt.phases.evaluate import Scores, SplitScore, split_score
@@ -97,7 +97,7 @@ def rests_on(run: Path, resolved: Resolved, plan: Plan) -> str:
     A summary with another one tells of what the run was before a change.
     """
     files = [run / name for name in gate_files(plan, resolved.settings.optimizer.use_slow_update)]
-    gates = [hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "" for path in files]
+    gates = [hashlib.sha256(read_bytes(path)).hexdigest() if path.exists() else "" for path in files]
     return sha256(canonical([basis_of(resolved, plan), gates]))
 
 

@@ -25,6 +25,7 @@ from skillopt.config.resolve import load_run
 from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
+from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
@@ -46,11 +47,10 @@ RESULTS = ("best_skill.md", "summary.json", "report.html")
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 _UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 """The engine writes its log and its lines as this package does, whatever the terminal can show."""
-
-_PASSED_ON = frozenset({signal.SIGTERM, signal.SIGHUP})
-"""Signals that may reach this process alone; Ctrl-C reaches the engine by itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,6 +131,7 @@ def get_ready(root: Path, args: argparse.Namespace) -> None:
     args.dry_run = args.dry_run or not DRY_RUNS.isdisjoint(args.snakemake)
     if args.dry_run:
         return
+    make_folder(Path("results") / args.run)
     open_stale_lock(root)
     for note in (Path("results") / args.run).glob("logs/**/*.failure.json"):
         note.unlink()
@@ -145,20 +146,18 @@ def say_interrupted() -> int:
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
-    What stops this process stops the engine and its jobs: by itself the engine would wait for their ends,
-    which may take hours. It opens its lock then. SIGHUP stays ignored where it was so from the start (nohup).
+    What stops this process stops the engine, which opens its lock in the end, and its jobs: by itself the
+    engine would wait for their ends, which may take hours. What was ignored from the start stays so (nohup).
     """
     received: list[int] = []
-    stops = {signal.SIGINT, *_PASSED_ON}
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        stops.remove(signal.SIGHUP)
+    stops = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         asked: set[int] = set()
         while (code := _wait(engine)) is None:
-            for number in [number for number in received if number in _PASSED_ON][:1]:
-                _ask_to_end(engine.pid, asked, number)
+            if received:
+                _ask_to_end(engine.pid, asked, received[0])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -168,9 +167,10 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
 def _ask_to_end(engine: int, asked: set[int], received: int) -> None:
     """Ask the engine to end, which then starts no more jobs, and its jobs; who was `asked` is not again.
 
-    The jobs may have `received` the signal themselves: they get the other one, which does not count then.
+    The jobs may have `received` the signal themselves: they get another one, which then counts as the same.
     """
-    hangs_up = received == signal.SIGTERM and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    others = [number for number in _STOPS if number != received]
+    passed_on = next((n for n in others if signal.getsignal(n) is not signal.SIG_IGN), signal.SIGTERM)
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(engine)
         if engine not in asked:
@@ -178,7 +178,7 @@ def _ask_to_end(engine: int, asked: set[int], received: int) -> None:
         for job in process.children():
             if job.pid not in asked:
                 asked.add(job.pid)
-                job.send_signal(signal.SIGHUP if hangs_up else signal.SIGTERM)
+                job.send_signal(passed_on)
     asked.add(engine)
 
 

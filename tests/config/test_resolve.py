@@ -111,6 +111,16 @@ def test_broken_files(resolve, text, expected):
     assert expected in message(resolve, text)
 
 
+def test_a_run_file_that_cannot_be_read_is_a_mistake_of_the_configuration(tmp_path, monkeypatch, catalog):
+    monkeypatch.chdir(tmp_path)
+    Path("latin.yaml").write_bytes("# für\n".encode("latin1"))
+    with pytest.raises(ConfigError, match=r"latin\.yaml: expected UTF-8 text, found byte 3 that is not"):
+        load_run(Path("latin.yaml"), [], {}, catalog)
+    Path("folder.yaml").mkdir()
+    with pytest.raises(ConfigError, match=r"folder\.yaml: expected a"):
+        load_run(Path("folder.yaml"), [], {}, catalog)
+
+
 def test_missing_run_file(tmp_path, monkeypatch, catalog):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"config/none\.yaml: expected a configuration file, found none"):

@@ -126,9 +126,23 @@ def test_a_group_without_a_usable_answer_has_no_patch_and_the_others_go_on(tmp_p
 
 def test_when_no_group_was_answered_because_the_provider_failed_the_phase_fails(tmp_path):
     with pytest.raises(
-        ProviderDead, match="none of 1 analyst calls gave an answer; 1 failed at the provider"
+        ProviderDead, match="none of 1 analysts of failures gave an answer; 1 failed at the provider"
     ):
         reflected(tmp_path, lambda call: Answer(status=400, error="context too long"))
+
+
+def refuse_failures(call):
+    """Analysts of failures meet an outage, those of successes do not."""
+    return Answer(status=503, error="later") if "said" in user_of(call) else answer(FITTING["patch"])
+
+
+def test_an_outage_for_all_analysts_of_failures_is_no_step_without_proposals(tmp_path):
+    """The analysts of successes answered: their empty lists would be all that is ever heard of the step."""
+    success = group(row("s", 1.0), side="success")
+    with pytest.raises(
+        ProviderDead, match="none of 2 analysts of failures gave an answer; 2 failed at the provider"
+    ):
+        reflected(tmp_path, refuse_failures, groups=[group(failed(1)), group(failed(2)), success])
 
 
 def test_one_failure_of_the_provider_is_no_unusable_answer(tmp_path):

@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 from endpoint import Answer
-from loop import CANARY, is_optimizer, kind_of, leaks, model
+from killing import same_result
+from loop import CANARY, ROOT, Hold, is_optimizer, kind_of, leaks, model
 from standing import standing
 
 SHORT = {"train__num_epochs": 1, "evaluation__eval_test": False, "optimizer__use_slow_update": False}
@@ -167,6 +168,83 @@ def test_an_outage_in_any_phase_ends_with_its_code_and_a_message(finished, serve
     assert finished.files() == before
     note.unlink()
     assert standing(finished.results).complete, "a job that changed nothing is as done as before"
+
+
+def test_an_outage_of_the_analysts_of_failures_is_no_run_without_proposals(project, server):
+    """Those of successes answer, with nothing to change, as they do in a good run."""
+    project.configure(**SHORT)
+    server.reset(lambda call: refused(call, 503) if kind_of(call) == "failure_summary" else later(call))
+
+    def later(call):  # one item is right from the start, so that there are successes to look at
+        known = "thing 1 of" in call.prompt and kind_of(call) == "target"
+        return Answer(text="<answer>gold 1</answer>") if known else model(call)
+
+    running = project.train()
+    assert running.code == 3, running.text
+    assert "analysts of failures gave an answer" in running.text
+    assert any(kind_of(call) == "success_patterns" for call in server.calls)
+    assert not (project.results / "steps/step_0001/reflections.json").exists()
+    server.rule = later
+    assert project.train().code == 0
+    assert server.repeated == 0
+
+
+def other_answers(entries):
+    return [entry | {"answers": ["nothing"]} for entry in entries]
+
+
+CHANGES = [
+    ("val", other_answers, "step_0001/selection.jsonl", "expected the items that the job was planned for"),
+    ("train", other_answers, "step_0002/rollouts.jsonl", "expected the items that the job was planned for"),
+    ("train", lambda entries: entries[:1], "step_0002/rollouts.jsonl", "data/train: expected an item"),
+]
+
+
+@pytest.mark.parametrize(("split", "change", "missing", "words"), CHANGES)
+def test_data_that_change_while_a_run_works_are_in_no_result(
+    finished, project, server, split, change, missing, words
+):
+    """The engine knows the job by the items it had at the start: rows of others would stay, for ever."""
+    path = project.folder / f"data/{split}/items.json"
+    before = path.read_bytes()
+    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == "failure_summary")
+    running = project.start()
+    hold.wait()
+    path.write_text(json.dumps(change(json.loads(before))))
+    hold.release()
+    assert running.wait().code == 2, running.text
+    assert words in running.text
+    assert "Run the same command again" in running.text
+    assert not (project.results / "steps" / missing).exists()
+    path.write_bytes(before)
+    server.rule = model
+    same_result(project, finished, server)
+
+
+@pytest.mark.parametrize("place", ["results", "results/loop"])
+def test_a_file_in_place_of_the_folder_of_results_is_named(project, server, place):
+    (project.folder / place).parent.mkdir(exist_ok=True)
+    (project.folder / place).write_text("a file")
+    running = project.train()
+    assert running.code == 1, running.text
+    assert "results/loop: the folder cannot be made: " in running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("steps/step_0003/gate.json", "step 3: run loop has steps 1 to 2"),
+        ("slow_update/epoch_03/skill.md", "epoch 3: run loop has epochs 1 to 2"),
+    ],
+)
+def test_a_target_that_the_run_does_not_have_is_named(project, server, target, words):
+    command = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1")
+    running = project.start(*command, "--", f"results/loop/{target}").wait()
+    assert running.code == 1, running.text
+    assert words in running.text
+    assert server.calls == []
 
 
 def test_garbage_from_the_optimizer_proposes_nothing(project, server):

@@ -7,7 +7,7 @@ import psutil
 import pytest
 from endpoint import Answer
 from killing import same_result, until_kept
-from loop import Hold, Project, kind_of, model
+from loop import TRAIN, Hold, Project, kind_of, model
 
 
 def start_and_hold(project, server, kind):
@@ -64,16 +64,18 @@ def test_ctrl_c_stops_in_order_and_a_damaged_file_can_be_deleted(finished, proje
     same_result(project, finished, server)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_request_to_end_that_reaches_one_process_ends_the_phases_too(project, server, number):
-    """By itself the engine waits for their ends, and this call gets no answer."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_command_alone_stops_the_run_too(finished, project, server, number):
+    """As a supervisor sends it, or `kill`; by itself the engine waits for a phase, whose call never ends."""
     running, _ = start_and_hold(project, server, "target")
     running.process.send_signal(number)
-    running.wait()
-    assert running.code == 130, running.text
+    assert running.wait().code == 130, running.text
+    assert "interrupted: run the same command again to go on" in running.text
     assert "Traceback" not in running.text
     assert not list((project.folder / ".snakemake/locks").glob("*"))
     assert project.status() in (12, 130)
+    server.rule = model
+    same_result(project, finished, server)
 
 
 def test_a_locked_folder_is_not_entered(project, server):
@@ -180,6 +182,42 @@ def test_a_damaged_file_is_named_with_what_to_do(damaged, server, name, phase, d
     assert f"results/loop/{name}" in running.text
     assert "elete" in running.text
     assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+FOLDERS = [
+    ("steps/step_0002/rollouts.jsonl", "reflect"),
+    ("steps/step_0002/reflections.json", "aggregate"),
+    ("steps/step_0002/candidate.md", "gate_step"),
+    ("skills/skill_v0001.md", "meta_skill"),
+    ("plan.json", "rollout"),
+]
+
+
+@pytest.mark.parametrize(("name", "phase"), FOLDERS)
+def test_a_folder_in_place_of_a_file_is_named_with_what_to_do(damaged, server, name, phase):
+    path = damaged.results / name
+    before = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    running = damaged.start("bash", "-c", f"skillopt {damaged.commands_of[phase]}").wait()
+    path.rmdir()
+    path.write_bytes(before)
+    assert running.code == 5, running.text
+    assert f"results/loop/{name}: expected a file, found a folder. Delete it and run" in running.text
+    assert server.calls == []
+
+
+def test_a_folder_in_place_of_what_the_engine_writes_first_is_named(damaged, server):
+    path = damaged.results / "config.json"
+    before = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    training = damaged.start(*TRAIN, "--forcerun", "gate_initial").wait()
+    path.rmdir()
+    path.write_bytes(before)
+    assert training.code == 5, training.text
+    assert "run loop: results/loop/config.json: expected a file, found a folder" in training.text
     assert server.calls == []
 
 
