@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-Marker = Literal["circle", "square", "up", "cross", "diamond", "ring", "tick"]
+Marker = Literal["circle", "square", "up", "cross", "diamond", "ring", "tick", "below"]
 Value = float | None
 
 
@@ -121,7 +121,7 @@ def box(
 
 
 def marker(kind: Marker, x: float, y: float, colour: int, title: str = "", size: float = 5.0) -> Shape:
-    """Return a marker centred at a point; crosses, rings and ticks are drawn, the others filled."""
+    """Return a marker centred at a point; lines are drawn, the others filled; `below` hangs from it."""
     r = size
     outlines = {
         "circle": f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z",
@@ -130,10 +130,12 @@ def marker(kind: Marker, x: float, y: float, colour: int, title: str = "", size:
         "up": f"M{x:.1f} {y - r * 1.2:.1f}l{r * 1.15:.1f} {r * 2.1:.1f}h{-r * 2.3:.1f}z",
         "diamond": f"M{x:.1f} {y - r * 1.3:.1f}l{r * 1.2:.1f} {r * 1.3:.1f}l{-r * 1.2:.1f} {r * 1.3:.1f}"
         f"l{-r * 1.2:.1f} {-r * 1.3:.1f}z",
+        "below": f"M{x - r:.1f} {y:.1f}h{2 * r}m{-r} 0v{2.6 * r:.1f}"
+        f"m{-r / 2} {-r / 2}l{r / 2} {r / 2}l{r / 2} {-r / 2}",
         "cross": f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0 {-2 * r}l{-2 * r} {2 * r}",
         "tick": f"M{x:.1f} {y - r * 1.3:.1f}v{2.6 * r:.1f}",
     }
-    drawn = kind in ("cross", "ring", "tick")
+    drawn = kind in ("cross", "ring", "tick", "below")
     return path(outlines[kind], f"mark {'s' if drawn else 'f'}{colour}", title)
 
 

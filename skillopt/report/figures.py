@@ -29,6 +29,7 @@ Cell = str | float | int | None
 MARKS: dict[str, tuple[str, Marker, int]] = {
     "accepted": ("candidate accepted", "up", 3),
     "rejected": ("rejected", "cross", 2),
+    "given_up": ("given up early, at most", "below", 2),
     "forced": ("taken without the gate", "diamond", 5),
     "skipped": ("no candidate", "tick", 7),
 }
@@ -115,8 +116,8 @@ def learning(record: RunRecord) -> Figure:
         Series(name="current skill", values=tuple(current), colour=1, stepped=True),
         Series(name="best skill", values=tuple(best), colour=4, stepped=True, dash="7 4"),
     )
-    fates = [fate(decision) for decision in done]
-    used = [kind for kind in MARKS if kind in fates]
+    kinds = {_kind(decision) for decision in done}
+    used = [kind for kind in MARKS if kind in kinds]
     chart = curves(
         f"{record.name}: {metric} score over the run",
         _in_words(record, current, fates_in_words(done)) + _given_up(done),
@@ -163,19 +164,25 @@ def _place(decision: Decision) -> str:
 
 
 def _mark(place: int, decision: Decision, metric: str) -> Mark | None:
-    kind = fate(decision)
+    kind = _kind(decision)
     gate = decision.gate
     if not kind or gate is None:
         return None
     value = gate.candidate.value if gate.candidate else None
     if gate.candidate and value is None:
         return None
-    said = f"{decision.name}: {MARKS[kind][0]}"
+    said = f"{decision.name}: {MARKS['rejected' if gate.left_out else kind][0]}"
     if value is not None:
         said += f", {metric} {'at most ' if gate.left_out else ''}{value:.3f}"
     if gate.compared and gate.compared.value is not None:
         said += f", compared with {gate.compared.value:.3f}"
     return Mark(place=place, value=value, marker=MARKS[kind][1], colour=MARKS[kind][2], title=said)
+
+
+def _kind(decision: Decision) -> str:
+    """Return the kind of a decision's mark, "" for none."""
+    given_up = decision.gate is not None and decision.gate.left_out
+    return "given_up" if given_up else fate(decision)
 
 
 def _epochs(done: Sequence[Decision]) -> list[Band]:

@@ -68,6 +68,8 @@ def test_a_candidate_given_up_early_is_said_to_be_drawn_at_its_most(made):
     root, said = drawn(figure)
     assert "1 candidate was given up early: it stands at the most" in root.find(f"{SVG}desc").text
     assert "step 4: rejected, hard at most 0.125, compared with 0.250" in said
+    labels = [element.text for element in root.iter(f"{SVG}text")]
+    assert "given up early, at most" in labels
     rows = list(csv.DictReader(io.StringIO(as_csv(figure.header, figure.rows))))
     assert [row["left_out"] for row in rows] == ["0", "0", "0", "0", "0", "3", "0"]
 
