@@ -14,14 +14,17 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
+from skillopt.basis import basis_of_jobs
 from skillopt.config.resolve import load_run
 from skillopt.config.skillnames import NAME, OWN, problems_of
 from skillopt.errors import SkillOptError
 from skillopt.files import read_json
+from skillopt.made import BASIS
 from skillopt.naming import RUN_NAME
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.phases.summary import Summary, table
 from skillopt.runs import Run
+from skillopt.standing import lost_outputs
 from skillopt.sources.benchmarks import SOURCES
 from skillopt.tools.materialise import MANIFESTS, missing_manifest
 from skillopt.tools.begin import begin
@@ -87,9 +90,21 @@ def run_of(name):
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
             PLANNED[name] = Run(resolved, *plan_run(name, resolved))
+            do_again_what_was_lost(name)
         except SkillOptError as error:
             raise WorkflowError(f"run {name}: {error}") from None
     return PLANNED[name]
+
+
+def do_again_what_was_lost(name):
+    """Have jobs done again whose files an attempt that failed has cost, as the engine does after a kill.
+
+    By itself it would leave out the attempt, and mix what was made before a change with what is made after.
+    """
+    folder = Path("results", name)
+    if (folder / BASIS).exists():
+        lost = lost_outputs(folder, dict(basis_of_jobs(PLANNED[name])))
+        workflow.dag.forcefiles.update(f"results/{name}/{file}" for file in lost)
 
 
 @cache

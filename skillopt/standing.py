@@ -143,6 +143,19 @@ class StandingReader:
         return session_of(sign) if sign and lives(sign, now) else ""
 
 
+def lost_outputs(folder: Path, basis: Mapping[str, str]) -> list[str]:
+    """Return the files of jobs to be done again that are not there, below the run's folder, sorted.
+
+    The engine removes them before it starts a job. When that attempt failed or was killed, the engine makes
+    them only for a job that it does anyway, and takes what was made of the old ones for up to date.
+    `basis` is what each job should rest on. What was deleted by hand from a finished run is none of them.
+    """
+    _, old = StandingReader(folder)._jobs(basis, "")
+    if (folder / "summary.json").exists():
+        old.add("history.json")  # made of decisions alone, by a job that leaves no note
+    return sorted(name for name in old if not (folder / name).exists())
+
+
 def _read_note(path: Path) -> Made | None:
     try:
         return read_json(path, Made)

@@ -18,6 +18,7 @@ from skillopt.made import Made, MadeNote, read_basis, session_of, short
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import SIGN, Running
 from skillopt.runs import Run
+from skillopt.standing import lost_outputs
 
 RUN = """
 train: {num_epochs: 1, batch_size: 2}
@@ -165,6 +166,23 @@ def test_files_that_were_lost_by_hand_are_not_made_again(run):
     found = standing(run)
     assert found.gates == ("steps/step_0000/gate.json", "steps/step_0002/gate.json")
     assert (found.again, found.complete) == (0, True)
+
+
+def test_files_that_an_attempt_which_failed_has_cost_are_lost_and_others_are_not(run):
+    basis = read_basis(run)
+    out = run / "steps/step_0002/patch.json"
+    out.unlink()
+    assert lost_outputs(run, basis) == [], "deleted by hand from a finished run"
+    MadeNote(argparse.Namespace(out=out, log=run / "logs/step_0002/select.log")).begin()
+    assert lost_outputs(run, basis) == ["steps/step_0002/patch.json"], "begun, and not ended"
+    (run / "logs/step_0002/select.made.json").unlink()
+    assert lost_outputs(run, basis) == [], "never done"
+    rollouts = run / "steps/step_0001/rollouts.jsonl"
+    rollouts.unlink()
+    changed = basis | {"step_0001/rollout": "other"}
+    assert lost_outputs(run, changed) == ["steps/step_0001/rollouts.jsonl"], "to be done for another reason"
+    write_text(run / "summary.json", "{}")
+    assert lost_outputs(run, basis) == ["history.json"]
 
 
 def test_a_skill_that_was_changed_by_hand_and_read_since(run):

@@ -22,17 +22,14 @@ import psutil
 
 from skillopt.basis import write_basis
 from skillopt.config.resolve import load_run
-from skillopt.config.resolved import Resolved
 from skillopt.decisions.gate import resolution
 from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
 from skillopt.progress import Running
-from skillopt.records import Plan
 from skillopt.runs import Run
 from skillopt.signs import SILENCE, lives, read_signs
-from skillopt.standing import StandingReader
 from skillopt.tools.status import Status, read_status, text
 from skillopt.tools.workflow import workflow_root
 
@@ -89,8 +86,6 @@ def main(args: argparse.Namespace) -> int:
     if code == 0 and not interrupted:  # with nothing to do the workflow has not said what is up to date
         write_records(results, resolved, plan)
         write_basis(results, Run(resolved, plan, splits))
-        if lost := lost_decisions(results, resolved, plan):
-            code, interrupted = run_engine(engine_command(root, args, [*targets, *lost], []))
     if interrupted:
         return say_interrupted()
     if code and not (results / "config.json").exists():
@@ -101,19 +96,6 @@ def main(args: argparse.Namespace) -> int:
         print(f"the trained skill: {results / 'best_skill.md'}")
         print(f"the report: {results / 'report.html'}")
     return int(ended(code, status))
-
-
-def lost_decisions(results: Path, resolved: Resolved, plan: Plan) -> list[str]:
-    """Return the decisions that are still to be made though all that the engine was asked for is there.
-
-    A job of a finished run that failed when it was done again has left nothing, and the engine makes
-    that only for who asks for it.
-    """
-    if not all((results / name).exists() for name in RESULTS):
-        return []
-    standing = StandingReader(results).look(plan, resolved)
-    missing = [name for name in standing.wanted if not (results / name).exists()]
-    return [] if standing.complete else [str(results / name) for name in missing]
 
 
 def ended(code: int, status: Status) -> ExitCode:

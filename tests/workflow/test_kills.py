@@ -7,7 +7,7 @@ import psutil
 import pytest
 from endpoint import Answer
 from killing import same_result, until_kept
-from loop import TRAIN, Hold, Project, kind_of, model
+from loop import ROOT, TRAIN, Hold, Project, kind_of, model
 
 
 def start_and_hold(project, server, kind):
@@ -228,3 +228,36 @@ def damaged(finished, server, tmp_path_factory):
     shutil.copytree(finished.folder, project.folder, dirs_exist_ok=True)
     project.commands_of = finished.commands_of
     return project
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "resume"),
+    [
+        ({"model__target": "another"}, "target", "train"),
+        ({"model__target": "another"}, "target", "snakemake"),
+        ({"gradient__minibatch_size": 2}, "failure_summary", "train"),
+    ],
+)
+def test_an_outage_while_a_run_is_done_again_leaves_nothing_of_before(
+    project, server, tmp_path_factory, change, kind, resume
+):
+    """The engine removed the files of the job that failed, and would take what was made of them for done."""
+    fresh = Project(tmp_path_factory.mktemp("fresh"), server.url)
+    fresh.configure(**change)
+    assert fresh.train().code == 0
+    server.reset(model)
+    assert project.train().code == 0
+    project.configure(**change)
+    server.rule = lambda call: Answer(status=503) if kind_of(call) == kind else model(call)
+    assert project.train().code == 3
+    server.rule = model
+    if resume == "snakemake":
+        engine = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2")
+        running = project.start(*engine, "results/loop/best_skill.md").wait()
+        assert running.code == 0, running.text
+        for name in ("best_skill.md", "best_skill.json"):
+            assert (project.results / name).read_bytes() == (fresh.results / name).read_bytes()
+    running = project.train()
+    assert running.code == 0, running.text
+    assert project.files() == fresh.files()
+    assert server.repeated == 0
