@@ -28,9 +28,9 @@ def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ)
 
     SIGINT, SIGTERM, SIGHUP, or the end of the process that WATCH_PID names cancel the work: no further
     call starts, those on their way have a few seconds to come back and be kept (see
-    `models.client.Client`), then Interrupted is raised. A second signal of the same kind ends the waiting;
-    one of each kind is one request, since `train` passes what it gets on as another kind: the phases may
-    have got it too.
+    `models.client.Client`), then Interrupted is raised. A second SIGINT, as of somebody who presses Ctrl-C
+    again, ends the waiting. Everything else that follows is the same request: a terminal that closes sends
+    SIGHUP twice, `timeout` SIGTERM, `train` passes on what the phases may have got too, and ends itself.
     """
     return asyncio.run(_supervised(work, _watched(env)))
 
@@ -39,9 +39,10 @@ async def _supervised(work: Coroutine[Any, Any, T], watched: int | None) -> T:
     task = asyncio.ensure_future(work)
     reasons: list[str] = []
 
-    def stop(reason: str) -> None:
+    def stop(reason: str, *, again: bool = False) -> None:
         reasons.append(reason)
-        task.cancel()
+        if again or len(reasons) == 1:
+            task.cancel()
 
     watch = asyncio.create_task(_watch(watched, stop)) if watched is not None else None
     try:
@@ -68,10 +69,9 @@ def _signals(stop: Any) -> Iterator[None]:
     received: set[signal.Signals] = set()
 
     def receive(number: signal.Signals) -> None:
-        passed_on = bool(received) and number not in received
+        again = number is signal.SIGINT and number in received
         received.add(number)
-        if not passed_on:
-            stop(f"received {number.name}")
+        stop(f"received {number.name}", again=again)
 
     for number in caught:
         loop.add_signal_handler(number, receive, number)

@@ -35,6 +35,7 @@ def start(env=None, script=SCRIPT):
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | (env or {}),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -50,6 +51,59 @@ def test_a_signal_stops_the_work_in_order(number):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert out.startswith(f"cleaned up\nstopped: received {number.name}.")
+
+
+LANDING = SCRIPT.replace(
+    'print("cleaned up", flush=True)',
+    """landed = asyncio.Event()
+        asyncio.get_running_loop().add_reader(sys.stdin, landed.set)
+        print("on the way", flush=True)
+        await landed.wait()
+        for _ in range(9):
+            await asyncio.sleep(0)  # a signal that came before the line has its turn
+        print("landed", flush=True)""",
+)
+"""Waits for a line on being stopped, as a phase does for the replies that are on their way."""
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (signal.SIGHUP, signal.SIGHUP),  # a terminal that closes: from its shell, and when that has ended
+        (signal.SIGTERM, signal.SIGTERM),  # `timeout`: to its child, and to the group
+        (signal.SIGINT, signal.SIGTERM),
+        (signal.SIGTERM, signal.SIGINT),
+    ],
+)
+def test_what_follows_a_request_to_end_is_the_same_request(first, then):
+    process = start(script=LANDING)
+    process.send_signal(first)
+    assert process.stdout.readline() == "on the way\n"
+    process.send_signal(then)
+    out, err = process.communicate("landed\n", timeout=60)
+    assert process.returncode == 130, err
+    assert out.startswith(f"landed\nstopped: received {first.name}.")
+
+
+def test_a_signal_after_the_end_of_the_watched_process_is_the_same_request():
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = start({WATCH_PID: str(parent.pid)}, LANDING)
+    parent.kill()
+    assert process.stdout.readline() == "on the way\n"
+    process.send_signal(signal.SIGHUP)
+    out, err = process.communicate("landed\n", timeout=60)
+    parent.communicate()
+    assert process.returncode == 130, err
+    assert out.startswith("landed\nstopped: the process")
+
+
+def test_a_second_ctrl_c_ends_the_waiting():
+    process = start(script=LANDING)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "on the way\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline().startswith("stopped: received SIGINT.")
+    process.communicate("\n", timeout=60)
 
 
 def test_the_end_of_the_watched_process_stops_the_work():
@@ -97,16 +151,7 @@ def test_a_process_that_ended_does_not_run():
     assert is_running(os.getpid())
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        [signal.SIGTERM],
-        [signal.SIGTERM, signal.SIGHUP],
-        [signal.SIGHUP, signal.SIGTERM],
-        [signal.SIGINT, signal.SIGTERM],
-        [signal.SIGTERM, signal.SIGINT],
-    ],
-)
+@pytest.mark.parametrize("numbers", [[signal.SIGTERM], [signal.SIGINT, signal.SIGTERM]])
 def test_stopping_keeps_the_reply_on_the_wire(tmp_path, numbers):
     """Also when `train` passes on what the phases got already."""
     script = textwrap.dedent("""

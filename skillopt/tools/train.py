@@ -139,20 +139,15 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
         asked: set[int] = set()
         while (code := _wait(engine)) is None:
             if received:
-                _ask_to_end(engine.pid, asked, received[0])
+                _ask_to_end(engine.pid, asked)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code, bool(received) or code < 0 or code == ExitCode.INTERRUPTED
 
 
-def _ask_to_end(engine: int, asked: set[int], received: int) -> None:
-    """Ask the engine to end, which then starts no more jobs, and its jobs; who was `asked` is not again.
-
-    The jobs may have `received` the signal themselves: they get another one, which then counts as the same.
-    """
-    others = [number for number in _STOPS if number != received]
-    passed_on = next((n for n in others if signal.getsignal(n) is not signal.SIG_IGN), signal.SIGTERM)
+def _ask_to_end(engine: int, asked: set[int]) -> None:
+    """Ask the engine to end, which then starts no more jobs, and its jobs; who was `asked` is not again."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(engine)
         if engine not in asked:
@@ -160,7 +155,7 @@ def _ask_to_end(engine: int, asked: set[int], received: int) -> None:
         for job in process.children():
             if job.pid not in asked:
                 asked.add(job.pid)
-                job.send_signal(passed_on)
+                job.terminate()  # the same request to one that got the signal itself (`process`)
     asked.add(engine)
 
 
