@@ -87,6 +87,14 @@ def keep_time(place: Path) -> None:
         note_time(place, span_of(sign))
 
 
+def forget_signs(folder: Path) -> None:
+    """Remove the signs of killed processes of a run on which nothing is at work."""
+    for left in folder.glob(f"logs/**/*{SUFFIX}*"):
+        if left.name.endswith(SUFFIX):
+            keep_time(left)
+        left.unlink(missing_ok=True)
+
+
 class Progress:
     """Counts what is done and says so now and then.
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from skillopt.basis import write_basis
-from skillopt.progress import ENGINE, SIGN, SUFFIX, Board, keep_time
+from skillopt.progress import ENGINE, SIGN, Board, forget_signs
 from skillopt.runs import Run
 
 _MOST_LOOKED = 64
@@ -19,10 +19,7 @@ def begin(run: Run, results: Path, *, training: bool) -> None:
         _say(run, results / ".calls")
     folder = results / run.plan.run
     write_basis(folder, run)
-    for left in folder.glob(f"logs/**/*{SUFFIX}*"):
-        if left.name.endswith(SUFFIX):
-            keep_time(left)
-        left.unlink(missing_ok=True)  # of a process that was killed: nothing of this run is at work now
+    forget_signs(folder)
     board = Board(ENGINE, folder / SIGN)
     board.start()
     atexit.register(board.end)

@@ -27,7 +27,7 @@ from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
-from skillopt.progress import Running
+from skillopt.progress import Running, forget_signs
 from skillopt.runs import Run
 from skillopt.signs import SILENCE, lives, read_signs
 from skillopt.tools.status import Status, read_status, text
@@ -106,7 +106,7 @@ def ended(code: int, status: Status) -> ExitCode:
 
 
 def get_ready(root: Path, args: argparse.Namespace) -> None:
-    """Open a stale lock and forget what failed: it is done again. Nothing of that in a dry run.
+    """Open a stale lock and forget what failed or was killed: it is done again. Nothing of that in a dry run.
 
     Which may be asked for by an option of the engine's own, behind the `--`.
     """
@@ -117,6 +117,7 @@ def get_ready(root: Path, args: argparse.Namespace) -> None:
     open_stale_lock(root)
     for note in (Path("results") / args.run).glob("logs/**/*.failure.json"):
         note.unlink()
+    forget_signs(Path("results") / args.run)  # with nothing to do the workflow does not begin
 
 
 def say_interrupted() -> int:

@@ -261,3 +261,15 @@ def test_an_outage_while_a_run_is_done_again_leaves_nothing_of_before(
     assert running.code == 0, running.text
     assert project.files() == fresh.files()
     assert server.repeated == 0
+
+
+def test_a_job_by_hand_that_was_killed_is_forgotten_by_the_next_command(copy, server):
+    hold = Hold(server, lambda call, _: kind_of(call) == "target")
+    server.rule = hold
+    running = copy.start("bash", "-c", f"exec skillopt {copy.commands_of['rollout']} --store elsewhere")
+    hold.wait()
+    running.kill()
+    assert "loop  dead" in copy.start("skillopt", "watch", "loop", "--once").wait().text
+    server.rule = model
+    assert copy.train().code == 0
+    assert copy.start("skillopt", "watch", "loop", "--once").wait().text.startswith("loop  finished")
