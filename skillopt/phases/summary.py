@@ -281,7 +281,8 @@ def table(summary: Summary) -> str:
         tokens = [
             f"{name} {_count(value)}" for name, value in (("in", total.prompt), ("out", total.completion))
         ]
-        lines.append(f"{role} ({summary.models[role]}): {total.calls} calls used, tokens {', '.join(tokens)}")
+        used = f"{total.calls} {'call' if total.calls == 1 else 'calls'} used"
+        lines.append(f"{role} ({summary.models[role]}): {used}, tokens {', '.join(tokens)}")
     if summary.unusable.answers:
         lines.append(
             f"{summary.unusable.answers} answers of the optimizer could not be used, most often "

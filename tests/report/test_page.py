@@ -11,7 +11,7 @@ from markupsafe import escape
 
 from skillopt.cli import main
 from skillopt.files import read_json, write_json, write_text
-from skillopt.records import MetaSkill, Reflections
+from skillopt.records import Gate, MetaSkill, Reflections
 from skillopt.report.figures import figures_of
 from skillopt.report.page import render_report
 from skillopt.report.record import RunRecord
@@ -266,3 +266,18 @@ def test_the_command_writes_page_and_figures(made, capsys):
     assert figures == [f"{key}.{kind}" for key in keys for kind in ("csv", "svg")]
     assert main(["report", str(made.folder.parent)]) == 2
     assert "expected the folder of a run" in capsys.readouterr().err
+
+
+def test_what_was_not_done_for_a_candidate_given_up_stands_alone_or_after_what_changed(tmp_path):
+    made = MadeUp(tmp_path / "results" / "made")
+    made.whole()
+    for name, changed in (("steps/step_0004/gate.json", ("i1",)), ("slow_update/epoch_02/gate.json", ())):
+        gate = read_json(made.folder / name, Gate)
+        given_up = msgspec.structs.replace(gate, left_out=3, improved=(), regressed=changed)
+        write_json(made.folder / name, given_up)
+    text = Page(report(made.folder)).text
+    said = re.findall(r"[^\n]*3 not done \(it could not win\)", text)
+    assert [line.strip().partition(" failed")[2] for line in said if "failed" in line] == [
+        "; 0 improved, 1 regressed; 3 not done (it could not win)"
+    ]
+    assert [line.strip() for line in said if "failed" not in line] == ["3 not done (it could not win)"]
