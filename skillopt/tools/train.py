@@ -45,6 +45,8 @@ DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE = 10
+"""Seconds after which an engine that goes on is interrupted: its jobs keep their replies for about five."""
 
 _UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
 """The engine writes its log and its lines as this package does, whatever the terminal can show."""
@@ -129,8 +131,10 @@ def say_interrupted() -> int:
 def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     """Run the engine to its end; return its exit code and whether a signal ended it.
 
-    What stops this process stops the engine, which opens its lock in the end, and its jobs: by itself the
-    engine would wait for their ends, which may take hours. What was ignored from the start stays so (nohup).
+    What stops this process stops the jobs, which may have got it too (`process` takes it for one request).
+    The engine ends when one of its jobs did not succeed, and opens its lock. It is not told with them: its
+    own handler of SIGTERM waits for itself when it is at work on its jobs; only one that goes on, as when
+    it had none, gets an interrupt. What was ignored from the start stays so (nohup).
     """
     received: list[int] = []
     stops = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -138,9 +142,13 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     try:
         engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
         asked: set[int] = set()
+        rounds = 0
         while (code := _wait(engine)) is None:
             if received:
                 _ask_to_end(engine.pid, asked)
+                rounds += 1
+            if rounds == _PATIENCE:
+                engine.send_signal(signal.SIGINT if signal.SIGINT in stops else signal.SIGTERM)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -148,16 +156,12 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
 
 
 def _ask_to_end(engine: int, asked: set[int]) -> None:
-    """Ask the engine to end, which then starts no more jobs, and its jobs; who was `asked` is not again."""
+    """Ask the engine's jobs to end; who was `asked` is not again."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        process = psutil.Process(engine)
-        if engine not in asked:
-            process.terminate()
-        for job in process.children():
+        for job in psutil.Process(engine).children():
             if job.pid not in asked:
                 asked.add(job.pid)
-                job.terminate()  # the same request to one that got the signal itself (`process`)
-    asked.add(engine)
+                job.terminate()
 
 
 def _wait(engine: subprocess.Popen[bytes]) -> int | None:
