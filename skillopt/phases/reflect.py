@@ -145,18 +145,7 @@ async def _analyse(
 ) -> Reflection:
     mode = settings.optimizer.skill_update_mode
     keeps_notes = _keeps_notes(group.side, settings)
-    messages = render(
-        f"analyst_{group.side}",
-        folder=bench.prompts,
-        update_mode=mode,
-        skill=context.skill,
-        learning_rate=_edit_limit(settings),
-        history=context.history,
-        memory=context.memory,
-        skill_aware=keeps_notes,
-        group=tuple(_view(row, items[row.id], bench) for row in group.rows),
-    )
-    request = Request(messages=messages, max_completion_tokens=answer_tokens(settings))
+    request = _question(group, context, settings, bench, items)
     reflection = Reflection(
         kind=group.side,
         micro_batch=group.micro_batch,
@@ -186,6 +175,24 @@ async def _analyse(
         problems=(*answer.problems, *filter(None, [answer.value.strays() if keeps_notes else ""])),
         usage=answer.usage,
     )
+
+
+def _question(
+    group: Group, context: Context, settings: Settings, bench: Environment, items: dict[str, Item]
+) -> Request:
+    """Return what the analyst of a group is asked."""
+    messages = render(
+        f"analyst_{group.side}",
+        folder=bench.prompts,
+        update_mode=settings.optimizer.skill_update_mode,
+        skill=context.skill,
+        learning_rate=_edit_limit(settings),
+        history=context.history,
+        memory=context.memory,
+        skill_aware=_keeps_notes(group.side, settings),
+        group=tuple(_view(row, items[row.id], bench) for row in group.rows),
+    )
+    return Request(messages=messages, max_completion_tokens=answer_tokens(settings))
 
 
 def _edit_limit(settings: Settings) -> int | None:

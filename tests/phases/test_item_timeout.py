@@ -15,7 +15,7 @@ from skillopt.records import Item
 PATIENT = CallPolicy(max_attempts=10**6, max_wait=10**6, timeout=10**6)
 
 
-def attempt(rule, folder, *names, max_turns=2, seconds=0.3):
+def attempt(rule, folder, *names, max_turns=2, seconds=3.0):
     searchqa = environment("searchqa")
     bench = Bench(
         environment=searchqa,
@@ -43,7 +43,7 @@ def test_a_turn_that_never_ends_costs_its_item_alone(tmp_path):
             await asyncio.Event().wait()
         return Answer(text="not yet" if len(call.body["messages"]) <= 2 else "<answer>four</answer>")
 
-    (hung, done), _ = attempt(rule, tmp_path, "hangs", "ends", seconds=1.0)
+    (hung, done), _ = attempt(rule, tmp_path, "hangs", "ends")
     assert (hung.status, hung.hard, hung.soft, hung.answer) == ("timeout", None, None, "")
     assert hung.error.kind == "item_timeout"
     assert "env.item_timeout" in hung.error.message and "after 1 replies" in hung.error.message
