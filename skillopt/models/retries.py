@@ -36,6 +36,10 @@ class CallPolicy(msgspec.Struct, frozen=True, kw_only=True):
     systemic_failures: int = 5
 
 
+_MOST_DOUBLINGS = 64
+"""Longer than any wait; floats end at 1,023."""
+
+
 def wait_before_next(error: CallError, attempt: int, policy: CallPolicy, draw: float) -> float | None:
     """Return how many seconds to wait after failed attempt `attempt` (from 1); None to give up.
 
@@ -46,7 +50,7 @@ def wait_before_next(error: CallError, attempt: int, policy: CallPolicy, draw: f
     """
     if not error.transient or attempt >= policy.max_attempts or too_long(error, policy):
         return None
-    limit = FIRST_WAIT * 2.0 ** (attempt - 1)
+    limit = FIRST_WAIT * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
     if error.code == "http_429" and (attempt > 1 or error.retry_after is None):
         limit *= 4
     return min(policy.max_wait, (error.retry_after or 0.0) + draw * min(policy.max_wait, limit))

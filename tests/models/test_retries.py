@@ -28,6 +28,10 @@ def test_all_waits_of_a_call_together_are_bounded(retry_after):
     assert len(made) == (0 if retry_after == 61.0 else 8)
 
 
+def test_however_many_attempts_the_wait_is_a_number():
+    assert wait_before_next(transient(), 5000, CallPolicy(max_attempts=9999, max_wait=60.0), 0.5) == 30.0
+
+
 def test_no_wait_after_the_last_attempt():
     assert wait_before_next(transient(), 5, POLICY, 0.5) is None
 

@@ -15,7 +15,7 @@ from skillopt.records import Item
 PATIENT = CallPolicy(max_attempts=10**6, max_wait=10**6, timeout=10**6)
 
 
-def attempt(rule, folder, *names, max_turns=2, seconds=3.0):
+def attempt(rule, folder, *names, max_turns=2, seconds=1.0):
     searchqa = environment("searchqa")
     bench = Bench(
         environment=searchqa,
