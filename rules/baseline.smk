@@ -25,7 +25,7 @@ rule evaluate_initial:
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        "skillopt evaluate --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --skill {input.skill:q} --split val --planned {params.batch}"
         " --label val/initial --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"

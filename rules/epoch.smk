@@ -27,7 +27,7 @@ rule sample:
             int(wildcards.epoch)
         ),
     shell:
-        "skillopt sample --config results/{wildcards.run}/config.json"
+        "skillopt sample --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch} --skill {input.skill:q}"
         " --planned {params.batch}"
         " --label epoch_{wildcards.epoch} --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -55,7 +55,7 @@ rule compare:
             int(wildcards.epoch)
         ),
     shell:
-        "skillopt compare --config results/{wildcards.run}/config.json"
+        "skillopt compare --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --plan results/{wildcards.run}/plan.json --epoch {wildcards.epoch}"
         " --previous-skill {input.previous:q} --skill {input.current:q} --sample {input.sample:q}"
         " --planned {params.batch}"
@@ -87,7 +87,7 @@ rule slow_update:
         settings=deciding("slow_update"),
         prompts=prompts("slow_update"),
     shell:
-        "skillopt slow_update --config results/{wildcards.run}/config.json"
+        "skillopt slow_update --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --epoch {wildcards.epoch}"
         " --skill {input.skill:q} --previous-skill {input.previous_skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --gates {input.gates:q}"
@@ -114,7 +114,7 @@ rule evaluate_slow_update:
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        "skillopt evaluate --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --skill {input.candidate:q} --split val --planned {params.batch}"
         " --slow-update {input.slow_update:q} --state {input.state:q} --label epoch_{wildcards.epoch}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -165,7 +165,7 @@ rule meta_skill:
         settings=deciding("meta_skill"),
         prompts=prompts("meta_skill"),
     shell:
-        "skillopt meta_skill --config results/{wildcards.run}/config.json"
+        "skillopt meta_skill --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --epoch {wildcards.epoch}"
         " --previous-skill {input.previous_skill:q} --skill {input.skill:q} --pairs {input.pairs:q}"
         " --previous {input.previous:q} --current {input.current:q} --meta-skill {input.memory:q}"

@@ -26,11 +26,12 @@ rule repeat:
         api_calls=width("env.workers"),
     params:
         settings=deciding("repeat"),
-        prompts=prompts("evaluate"),
+        prompts=prompts("repeat"),
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
-        "skillopt repeat --config results/{wildcards.run}/config.json --skill {input.skill:q}"
+        "skillopt repeat --config results/{wildcards.run}/config.json --prompts {params.prompts}"
+        " --skill {input.skill:q}"
         " --split {params.split} --planned {params.batch} --rows {input.rows:q} --same {input.same:q}"
         " --label {wildcards.evaluation} --width {resources.api_calls}"
         " --out {output.rows:q} --scores {output.scores:q} --log {log:q}"

@@ -48,7 +48,8 @@ rule evaluate_split:
         batch=evaluated_items,
         split=lambda wildcards: wildcards.evaluation.split("/")[0],
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json --skill {input.skill:q}"
+        "skillopt evaluate --config results/{wildcards.run}/config.json --prompts {params.prompts}"
+        " --skill {input.skill:q}"
         " --split {params.split} --planned {params.batch} --state {input.state:q} --same {input.same:q}"
         " --label {wildcards.evaluation} --width {resources.api_calls} --out {output.rows:q}"
         " --scores {output.scores:q} --log {log:q}"

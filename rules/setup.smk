@@ -19,7 +19,7 @@ rule initial_skill:
         skill=lambda wildcards: run_of(wildcards.run).initial_skill,
     shell:
         "skillopt initial_skill --config results/{wildcards.run}/config.json"
-        " --out {output:q} --log {log:q}"
+        " --planned {params.skill} --out {output:q} --log {log:q}"
 
 
 rule preflight:

@@ -25,7 +25,7 @@ rule rollout:
         prompts=prompts("rollout"),
         batch=lambda wildcards: run_of(wildcards.run).batch_digest(int(wildcards.step)),
     shell:
-        "skillopt rollout --config results/{wildcards.run}/config.json"
+        "skillopt rollout --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --planned {params.batch} --step {wildcards.step} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -50,7 +50,7 @@ rule reflect:
         settings=deciding("reflect"),
         prompts=prompts("reflect"),
     shell:
-        "skillopt reflect --config results/{wildcards.run}/config.json"
+        "skillopt reflect --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --plan results/{wildcards.run}/plan.json --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --step {wildcards.step} --label {wildcards.step}"
@@ -75,7 +75,7 @@ rule aggregate:
         settings=deciding("aggregate"),
         prompts=prompts("aggregate"),
     shell:
-        "skillopt aggregate --config results/{wildcards.run}/config.json"
+        "skillopt aggregate --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --reflections {input.reflections:q}"
         " --skill {input.skill:q} --meta-skill {input.meta_skill:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"
@@ -102,7 +102,7 @@ rule select:
         prompts=prompts("select"),
         budget=lambda wildcards: run_of(wildcards.run).edit_budget(int(wildcards.step)),
     shell:
-        "skillopt select --config results/{wildcards.run}/config.json"
+        "skillopt select --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --merged {input.merged:q} --skill {input.skill:q}"
         " --rollouts {input.rollouts:q} --state {input.state:q} --meta-skill {input.meta_skill:q}"
         " --budget {params.budget} --step {wildcards.step} --label {wildcards.step}"
@@ -129,7 +129,7 @@ rule update:
         settings=deciding("update"),
         prompts=prompts("update"),
     shell:
-        "skillopt update --config results/{wildcards.run}/config.json"
+        "skillopt update --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --patch {input.patch:q} --skill {input.skill:q}"
         " --reflections {input.reflections:q} --state {input.state:q} --step {wildcards.step}"
         " --label {wildcards.step} --width {resources.api_calls}"
@@ -154,7 +154,7 @@ rule evaluate:
         prompts=prompts("evaluate"),
         batch=lambda wildcards: run_of(wildcards.run).split_digest("val"),
     shell:
-        "skillopt evaluate --config results/{wildcards.run}/config.json"
+        "skillopt evaluate --config results/{wildcards.run}/config.json --prompts {params.prompts}"
         " --skill {input.candidate:q} --split val --planned {params.batch}"
         " --update {input.update_record:q} --state {input.state:q} --label {wildcards.step}"
         " --width {resources.api_calls} --out {output:q} --log {log:q}"

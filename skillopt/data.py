@@ -17,7 +17,7 @@ from skillopt.config.resolved import Resolved
 from skillopt.config.settings import Env, Evaluation
 from skillopt.envs.base import Environment, WithFiles
 from skillopt.envs.itemfiles import SPLIT_FOLDERS, id_text, only_data_file, read_entries
-from skillopt.errors import ConfigError, DataError
+from skillopt.errors import ConfigError, DataError, changed
 from skillopt.files import canonical, read_given
 from skillopt.records import Batch, Item
 
@@ -134,14 +134,10 @@ def train_items(splits: Splits, ids: Sequence[str]) -> list[Item]:
     """Return train items by id; raises DataError when one is no longer there."""
     train = {item.id: item for item in splits.train}
     if missing := [id_ for id_ in ids if id_ not in train]:
-        raise DataError(f"{splits.source('train')}: expected an item {missing[0]!r}, found none. {CHANGED}")
+        raise DataError(
+            f"{splits.source('train')}: expected an item {missing[0]!r}, found none. {changed('data')}"
+        )
     return [train[id_] for id_ in ids]
-
-
-CHANGED = (
-    "The data changed after this command had planned its jobs, so no result was made of them. "
-    "Run the same command again: it counts with the data as they are then."
-)
 
 
 def read_items(path: Path) -> list[Item]:

@@ -64,3 +64,11 @@ class Interrupted(SkillOptError):
     """The phase was asked to stop (Ctrl-C, or the process that started it is gone)."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+def changed(what: str) -> str:
+    """Say what comes of inputs that changed between the planning of a job and its run."""
+    return (
+        f"The {what} changed after this command had planned its jobs, so no result was made of them. "
+        f"Run the same command again: it reads the {what} anew."
+    )

@@ -74,17 +74,17 @@ def render(name: str, *, folder: Path | None, **values: Any) -> tuple[Message, M
     return Message(role="system", content=system), Message(role="user", content=user)
 
 
-def prompt_files(name: str, folder: Path | None) -> list[Path]:
-    """List the files that the prompt `name` is made of: its own first, then what it refers to.
+def prompt_sources(name: str, folder: Path | None) -> dict[Path, str]:
+    """Return the files that the prompt `name` is made of, with their texts as `render` uses them.
 
-    Raises ConfigError when one is missing or cannot be parsed.
+    Its own comes first, then what it refers to. Raises ConfigError when one is missing or cannot be parsed.
     """
     import jinja2
     from jinja2 import meta
 
     environment = _environment(folder)
     assert environment.loader is not None
-    found: dict[Path, None] = {}
+    found: dict[Path, str] = {}
     waiting = [name + SUFFIX]
     while waiting:
         template = waiting.pop(0)
@@ -97,9 +97,9 @@ def prompt_files(name: str, folder: Path | None) -> list[Path]:
             raise ConfigError(f"prompt {name}, template {template}: {error}") from error
         known = Path(str(path))
         if known not in found:
-            found[known] = None
+            found[known] = source
             waiting += [other for other in referred if other]
-    return list(found)
+    return found
 
 
 def _places(folder: Path | None) -> str:
@@ -113,8 +113,15 @@ def _environment(folder: Path | None) -> "Environment":
 
     general = jinja2.FileSystemLoader(GENERAL)
     own = [jinja2.FileSystemLoader(folder)] if folder else []
+    places = jinja2.ChoiceLoader([*own, general, jinja2.PrefixLoader({"general": general})])
+
+    @functools.cache
+    def read_once(name: str) -> tuple[str, str | None, None]:
+        """A template edited after its hash was taken is not shown under that hash."""
+        return *places.get_source(environment, name)[:2], None
+
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([*own, general, jinja2.PrefixLoader({"general": general})]),
+        loader=jinja2.FunctionLoader(read_once),
         undefined=jinja2.StrictUndefined,
         autoescape=False,
         trim_blocks=True,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import ConfigError
-from skillopt.prompting import GENERAL, PairView, TrajectoryView, fenced, prompt_files, render
+from skillopt.prompting import GENERAL, PairView, TrajectoryView, fenced, prompt_sources, render
 from skillopt.records import Candidate, Digest, Edit, Patch, Pattern, Suggestion, Turn
 
 SKILL = "# Skill\n\n- Use {{ braces }} and {% raw %} as they are, & <b>no</b> entities.\n```\ncode\n```\n"
@@ -217,24 +217,24 @@ def test_a_benchmark_overrides_the_taxonomy_only(tmp_path: Path):
     assert '"failure_summary"' in own.content
     assert user == general_user
     assert render("merge", folder=tmp_path, **CASES[6][1]) == render("merge", folder=None, **CASES[6][1])
-    assert prompt_files("analyst_failure", tmp_path) == [
+    assert list(prompt_sources("analyst_failure", tmp_path)) == [
         tmp_path / "analyst_failure.md.j2",
         GENERAL / "analyst_failure.md.j2",
         GENERAL / "parts.md.j2",
     ]
 
 
-def test_prompt_files_lists_what_a_prompt_depends_on():
-    assert prompt_files("rank", None) == [GENERAL / "rank.md.j2", GENERAL / "parts.md.j2"]
+def test_prompt_sources_lists_what_a_prompt_depends_on():
+    assert list(prompt_sources("rank", None)) == [GENERAL / "rank.md.j2", GENERAL / "parts.md.j2"]
 
 
 def test_errors_name_the_prompt_and_the_folders(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"prompt nothing: .*nothing.md.j2.*" + re.escape(str(tmp_path))):
         render("nothing", folder=tmp_path)
     with pytest.raises(ConfigError, match="nothing"):
-        prompt_files("nothing", None)
+        prompt_sources("nothing", None)
     (tmp_path / "rank.md.j2").write_text("{% block system %}", encoding="utf-8")
     with pytest.raises(ConfigError, match="prompt rank"):
         render("rank", folder=tmp_path)
     with pytest.raises(ConfigError, match="prompt rank"):
-        prompt_files("rank", tmp_path)
+        prompt_sources("rank", tmp_path)

@@ -12,7 +12,7 @@ from skillopt.config.activity import BUDGET_CONTROL, UPDATE_MODE, Values, acts
 from skillopt.config.fingerprint import SettingsByKey
 from skillopt.config.resolved import Resolved
 from skillopt.files import canonical
-from skillopt.prompting import prompt_files
+from skillopt.prompting import prompt_sources
 from skillopt.skill import sha256
 
 TARGET = "target_*"
@@ -25,6 +25,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "select": ("learning_rate", "rank"),
     "update": ("rewrite", "consolidate"),
     "evaluate": (TARGET,),
+    "repeat": (TARGET,),
     "sample": (TARGET,),
     "compare": (TARGET,),
     "slow_update": ("slow_update",),
@@ -61,5 +62,8 @@ def prompts_digest(names: tuple[str, ...], folder: Path) -> str:
 
 def _contents(name: str, folder: Path) -> list[tuple[str, str]]:
     """Return name and hash of the files of one prompt."""
-    files = sorted(folder.glob(name)) if name == TARGET else prompt_files(name, folder)
-    return [(path.name, sha256(path.read_text(encoding="utf-8"))) for path in files]
+    if name == TARGET:
+        texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob(name))}
+    else:
+        texts = prompt_sources(name, folder)
+    return [(path.name, sha256(text)) for path, text in texts.items()]

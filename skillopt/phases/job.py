@@ -9,8 +9,11 @@ import msgspec
 
 from skillopt.config.resolved import Resolved, read_resolved
 from skillopt.config.settings import Settings
+from skillopt.envs.registry import environment
+from skillopt.errors import ConfigError, changed
 from skillopt.models.base import Role
 from skillopt.progress import Board
+from skillopt.prompting import GENERAL
 
 if TYPE_CHECKING:
     from skillopt.models.client import Client
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a phase. `label` names the step, epoch or evaluation in the accounts.
 
-    `board` is where the phase shows how far it is.
+    `prompts` is a hash of the templates that the job was planned with, "" for any. `board` is where the
+    phase shows how far it is.
     """
 
     resolved: Resolved
@@ -28,6 +32,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     store: Path
     width: int
+    prompts: str
     board: Board
 
     def client(self, role: Role, *, width: int) -> "Client":
@@ -38,6 +43,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         from skillopt.models.store import Store
         from skillopt.phases.spending import allowance
 
+        if self.prompts:
+            require_prompts(self.resolved, self.phase, self.prompts)
         settings = self.resolved.settings
         timeout = timeout_of(settings, role)
         return Client(
@@ -59,6 +66,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def require_prompts(resolved: Resolved, phase: str, planned: str) -> None:
+    """Raise ConfigError when the templates are not those that the job was planned with.
+
+    The engine takes the output for made with the templates that it knows.
+    """
+    from skillopt.config.templates import prompts_digest, used_prompts
+
+    folder = environment(resolved.settings.env.name).prompts
+    if prompts_digest(used_prompts(resolved, phase), folder) != planned:
+        raise ConfigError(
+            f"{folder}, {GENERAL}: expected the templates that the job was planned with, found others. "
+            + changed("prompts")
+        )
+
+
 def timeout_of(settings: Settings, role: Role) -> float:
     """Return the seconds that one attempt of a call may take."""
     return settings.env.exec_timeout if role == "target" else settings.calls.timeout
@@ -69,6 +91,12 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, required=True, help="config.json of the run (read)")
     parser.add_argument(
         "--store", type=Path, default=Path("results/.calls"), help="call store (read and written)"
+    )
+    parser.add_argument(
+        "--prompts",
+        default="",
+        metavar="HASH",
+        help="of the templates that the job is for; others are refused",
     )
     parser.add_argument("--label", default="by-hand", help="step or epoch, for the accounts")
     parser.add_argument("--width", type=int, default=64, help="most model calls in flight")
@@ -84,5 +112,6 @@ def open_job(args: argparse.Namespace, phase: str) -> Job:
         label=args.label,
         store=args.store,
         width=args.width,
+        prompts=args.prompts,
         board=args.board,
     )

@@ -10,11 +10,11 @@ import msgspec
 
 from skillopt.concurrent import gather
 from skillopt.config.resolved import Resolved
-from skillopt.data import CHANGED, batches_digest, content_digest, load_splits, train_items, with_file_digests
+from skillopt.data import batches_digest, content_digest, load_splits, train_items, with_file_digests
 from skillopt.decisions.coverage import own_failure_of_all, require_coverage
 from skillopt.envs.base import Attempt, CommonSettings, Environment, EnvSettings
 from skillopt.envs.registry import environment
-from skillopt.errors import CorruptFile, DataError, SkillOptError
+from skillopt.errors import CorruptFile, DataError, SkillOptError, changed
 from skillopt.files import read_json, read_jsonl, read_text, write_jsonl
 from skillopt.models.arguments import sendable
 from skillopt.models.base import CallError, Message, Reply, Request, Tool, Workspace
@@ -230,7 +230,7 @@ def require_planned(
     if not args.planned:
         return
     if digest(with_file_digests(items, bench.environment, bench.settings)) != args.planned:
-        raise DataError(f"expected the items that the job was planned for, found others. {CHANGED}")
+        raise DataError(f"expected the items that the job was planned for, found others. {changed('data')}")
 
 
 async def do_items(

@@ -18,6 +18,7 @@ USED = {
     "select": ("rank",),
     "update": (),
     "evaluate": (TARGET,),
+    "repeat": (TARGET,),
     "sample": (TARGET,),
     "compare": (TARGET,),
     "slow_update": ("slow_update",),
