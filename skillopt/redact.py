@@ -43,8 +43,6 @@ _TOKENS = re.compile(
     re.VERBOSE,
 )
 
-_SCHEMES = re.compile(r"(?i)\b(bearer|basic)(\s+)(?=[A-Za-z._~+/=-]{0,99}\d)[A-Za-z0-9._~+/=-]{8,}")
-
 _NAME = (
     r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]*(?:api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|subscription[_-]?key"
     r"|(?:auth|access|refresh|session|id|bearer|github|gh)[_-]?token|[_-]token|secret|password|passwd"
@@ -52,22 +50,26 @@ _NAME = (
 )
 _BARE_TOKEN = r"token"  # alone it is a word of prose: only `token=`, `"token":` count
 
-_QUOTED = re.compile(rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})["']?\s*[:=]\s*)(["'])((?:(?!\2)[^\\\n]|\\.)+)\2""")
-_ASSIGNED = re.compile(rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})=)([^\s"'&,;}})\]]{{4,}})""")
-_LISTED = re.compile(rf"""(?i)((?:{_NAME})["']?:[ \t]*)(?=[^\s"',;]{{0,99}}\d)([^\s"',;}})\]\[]{{8,}})""")
-
-_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_MASKED = (
+    (r"(?i)\b(bearer|basic)(\s+)(?=[A-Za-z._~+/=-]{0,99}\d)[A-Za-z0-9._~+/=-]{8,}", rf"\1\2{MASK}"),
+    (r"(?<=://)[^/\s@]+(?=@)", MASK),
+    (
+        rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})["']?\s*[:=]\s*)(["'])((?:(?!\2)[^\\\n]|\\.)+)\2""",
+        rf"\1\2{MASK}\2",
+    ),
+    (rf"""(?i)((?:{_NAME}|\b{_BARE_TOKEN})=)([^\s"'&,;}})\]]{{4,}})""", rf"\1{MASK}"),
+    (rf"""(?i)((?:{_NAME})["']?:[ \t]*)(?=[^\s"',;]{{0,99}}\d)([^\s"',;}})\]\[]{{8,}})""", rf"\1{MASK}"),
+)
+"""Patterns and what is put in their place, in this order. Compiled at the first use: few phases have one."""
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """Return `text` with everything that looks like a credential, and each of `secrets`, masked."""
     text = mask_secrets(text, secrets)
     text = _TOKENS.sub(MASK, text)
-    text = _SCHEMES.sub(rf"\1\2{MASK}", text)
-    text = _IN_URL.sub(MASK, text)
-    text = _QUOTED.sub(rf"\1\2{MASK}\2", text)
-    text = _ASSIGNED.sub(rf"\1{MASK}", text)
-    return _LISTED.sub(rf"\1{MASK}", text)
+    for pattern, replacement in _MASKED:
+        text = re.sub(pattern, replacement, text)
+    return text
 
 
 def looks_like_key(text: str) -> bool:

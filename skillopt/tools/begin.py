@@ -3,6 +3,8 @@
 import asyncio
 import atexit
 import sys
+import threading
+from importlib import import_module
 from pathlib import Path
 
 from skillopt.basis import write_basis
@@ -15,6 +17,8 @@ _MOST_LOOKED = 64
 
 def begin(run: Run, results: Path, *, training: bool) -> None:
     """Say what a training will take, and show until this process ends that it works on the run."""
+    # The engine imports pandas when its first job ends, and all the other jobs would wait for that.
+    threading.Thread(target=import_module, args=("pandas",)).start()
     if training:
         _say(run, results / ".calls")
     folder = results / run.plan.run
