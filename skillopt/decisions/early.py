@@ -15,6 +15,10 @@ _SHARE = 8
 
 A round takes as long as its slowest call, however few its items are.
 """
+_WHOLE = 2 / 3
+"""A round of more than this share of the split is one of the whole split: another would cost more time than
+it is likely to save calls.
+"""
 
 
 def needed_next(candidate: Scored, current: Scored, rule: GateRule) -> tuple[str, ...]:
@@ -28,8 +32,9 @@ def needed_next(candidate: Scored, current: Scored, rule: GateRule) -> tuple[str
     if not left or not strictly_better(most, current, rule):
         return ()
     left.sort(key=lambda id_: _value(current, id_, rule))  # stable: the order of the split among equals
-    share = math.ceil(len(current.results) / _SHARE)
-    return tuple(left[: max(_to_lose(most, current, rule), share, len(candidate.results))])
+    split = len(current.results)
+    needed = max(_to_lose(most, current, rule), math.ceil(split / _SHARE), len(candidate.results))
+    return tuple(left[:needed] if needed <= split * _WHOLE else left)
 
 
 def _value(current: Scored, id_: str, rule: GateRule) -> float:

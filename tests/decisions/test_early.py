@@ -49,6 +49,12 @@ def test_rounds_grow_so_that_there_are_four_at_most():
     assert [len(ids) for ids in rounds(best, current)] == [5, 5, 10, 20]
 
 
+@pytest.mark.parametrize(("failed", "done_at_once"), [(20, 20), (21, 30)])
+def test_a_round_of_more_than_two_thirds_is_the_whole_split(failed, done_at_once):
+    current = skill("old", [0] * failed + [1] * (30 - failed))
+    assert len(needed_next(skill("new", []), current, RULE)) == done_at_once
+
+
 def test_nothing_has_to_be_done_against_full_marks():
     assert rounds(skill("new", [1, 1]), skill("old", [1, 1])) == []
     assert rounds(skill("new", [1, 1]), skill("old", [1, None])) == []
