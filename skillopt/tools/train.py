@@ -95,7 +95,7 @@ def main(args: argparse.Namespace) -> int:
     status = read_status(results)
     print(f"\n{text(status)}")
     if status.summary and not code:
-        print(f"the trained skill: {results / 'best_skill.md'}")
+        print(f"the best skill: {results / 'best_skill.md'}")
         print(f"the report: {results / 'report.html'}")
     return int(ended(code, status))
 
