@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warm import dry_run
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "workflow", "profiles", "skillopt", "config")
 _JOB = re.compile(r"^(?:local)?rule (\w+):$")
@@ -63,7 +65,13 @@ class Project:
     ) -> frozenset[Job]:
         """Return the jobs that a dry run would do."""
         options = ["--config", f"set={' '.join(overrides)}"] if overrides else []
-        done = self.snakemake("--dry-run", *options, "--", *targets, env=env)
+        arguments = ("--dry-run", *options, "--", *targets)
+        if any(name.startswith("PYTHON") for name in env):  # read once, when Python starts
+            done = self.snakemake(*arguments, env=env)
+        else:
+            whole = {**os.environ, "PYTHONPATH": str(self.folder), **env}
+            done = dry_run(self.folder, ["--cores", "2", *arguments], whole)
+        assert done.returncode == 0, done.stdout + done.stderr
         return jobs_in(done.stdout + done.stderr)
 
 

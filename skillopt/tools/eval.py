@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     tables = [Path("results", args.run, "eval", split, "table.txt") for split in splits]
     given = ["forecast=off"]  # it would tell of the training
     given += [f"skills={json.dumps(named, ensure_ascii=False)}"] if named else []
-    get_ready(root, args)
+    get_ready(args)
     code, interrupted = run_engine(engine_command(root, args, [str(path) for path in tables], given))
     if interrupted:
         return say_interrupted()

@@ -21,7 +21,6 @@ from skillopt.signs import SILENCE, lives
 from skillopt.tools.live import Viewer
 from skillopt.tools.train import open_stale_lock
 from skillopt.tools.watch import frame, span
-from skillopt.tools.workflow import workflow_root
 
 RUN = """
 train: {num_epochs: 1, batch_size: 2}
@@ -94,10 +93,10 @@ def test_a_lock_is_not_opened_while_another_machine_works_in_the_folder(run, mon
     lock.write_text("results/run/best_skill.md")
     sign(run, "workflow", host="elsewhere", pid=7, beat=time.time())
     with pytest.raises(ConfigError, match="process 7 on elsewhere"):
-        open_stale_lock(workflow_root())
+        open_stale_lock()
     assert lock.exists()
     sign(run, "workflow", host="elsewhere", pid=7, beat=time.time() - SILENCE - 1)
-    open_stale_lock(workflow_root())
+    open_stale_lock()
     assert not lock.exists()
 
 

@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 from loop import Project, model, serving
 
@@ -27,6 +29,7 @@ def finished(server, tmp_path_factory):
     assert server.repeated == 0
     project.call_count = len(server.calls)
     project.calls_of = list(server.calls)
+    project.answered = server.answered.copy()
     project.output = running.text
     project.commands_of = project.commands(running) | {"meta_skill": META_SKILL}
     return project
@@ -36,3 +39,14 @@ def finished(server, tmp_path_factory):
 def project(server, tmp_path):
     server.reset(model)
     return Project(tmp_path, server.url)
+
+
+@pytest.fixture
+def copy(finished, server, tmp_path):
+    """A copy of the finished run; the server knows what that run paid for, so that a repeated call counts."""
+    server.reset(model)
+    server.answered.update(finished.answered)
+    project = Project(tmp_path, server.url)
+    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
+    project.commands_of = finished.commands_of
+    return project

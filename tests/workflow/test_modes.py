@@ -1,27 +1,20 @@
 """Every mode of the loop, end to end on the simulator: many runs in one command, one call store."""
 
-import asyncio
-import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from project import Project
+from modes import (
+    calls_are_those_of_the_forecast,
+    holds_together,
+    make,
+    read,
+    rows,
+    shared_is_paid_once,
+    steps,
+)
 
-from skillopt.config.resolve import load_run
-from skillopt.forecast.estimate import forecast
-from skillopt.models.ledger import per_phase, read_ledger
-from skillopt.phases.plan import plan_run
-from skillopt.runs import Run
 from skillopt.skill import SkillDocument
 
-BASE = """
-train: {{num_epochs: {epochs}, batch_size: 6{train}}}
-gradient: {{minibatch_size: 3{gradient}}}
-optimizer: {{lr_scheduler: cosine{optimizer}}}
-evaluation: {{{evaluation}}}
-env: {{name: searchqa, split_mode: split_dir, split_dir: data/small, workers: 8{env}}}
-"""
 MODES = {
     "accumulation": {
         "train": ", accumulation: 2",
@@ -40,83 +33,32 @@ MODES = {
         "optimizer": ", use_slow_update: false, slow_update_samples: 4, longitudinal_pair_policy: changed",
     },
     "plain": {"optimizer": ", use_slow_update: false, use_meta_skill: false"},
-    "early": {"evaluation": ", early_reject: all", "optimizer": ", use_slow_update: false"},
-    "guided": {"epochs": 3},
-    "guided_whole": {"epochs": 3, "evaluation": ", early_reject: none"},
     "open": {"evaluation": ", use_gate: false, eval_test: true"},
     "short": {
         "optimizer": ", slow_update_gate_with_selection: false",
         "env": ", max_skill_chars: 100",
     },
 }
-PARTS = ("train", "gradient", "optimizer", "evaluation", "env")
-
-
-def settings_of(changes):
-    evaluation = changes.get("evaluation", "")
-    test = "" if "eval_test" in evaluation else "eval_test: false"
-    parts = {part: changes.get(part, "") for part in PARTS}
-    return parts | {"epochs": changes.get("epochs", 2), "evaluation": (test + evaluation).lstrip(", ")}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Path:
-    project = Project(tmp_path_factory.mktemp("modes") / "project")
-    project.sample("small", 12, 6, 3)
-    for name, changes in MODES.items():
-        project.write_run(name, BASE.format(**settings_of(changes)))
-    project.snakemake("--quiet", "rules", "--", *(f"results/{name}/summary.json" for name in MODES))
-    return project.folder / "results"
-
-
-def read(results, name, path):
-    return json.loads((results / name / path).read_text(encoding="utf-8"))
-
-
-def rows(results, name, path):
-    return [json.loads(line) for line in (results / name / path).read_text(encoding="utf-8").splitlines()]
-
-
-def steps(results, name):
-    return [
-        read(results, name, f"steps/step_{s['step']:04d}/gate.json")
-        for s in read(results, name, "plan.json")["steps"]
-    ]
+    return make(tmp_path_factory.mktemp("modes") / "project", MODES)
 
 
 @pytest.mark.parametrize("name", MODES)
 def test_a_run_holds_together(results, name):
-    """What must hold in every mode: best is a scored text, acceptance is strict, budgets are kept."""
-    best = read(results, name, "best_skill.json")
-    text = (results / name / "best_skill.md").read_bytes()
-    assert text == (results / name / best["skill"]).read_bytes()
-    if not best["inherited"]:
-        scored = rows(results, name, best["origin"])
-        assert {row["id"]: [row["hard"], row["soft"]] for row in scored} == best["results"]
-    for gate in steps(results, name):
-        accepted = gate["action"] in ("accept", "accept_new_best")
-        if gate["candidate"] is not None and gate["action"] != "force_accept":
-            assert accepted == (gate["candidate"]["value"] > gate["compared"]["value"])
-    for planned in read(results, name, "plan.json")["steps"]:
-        update = read(results, name, f"steps/step_{planned['step']:04d}/update.json")
-        applied = [edit for edit in update["edits"] if edit["status"].startswith("applied")]
-        selected = read(results, name, f"steps/step_{planned['step']:04d}/patch.json")
-        assert selected["budget"] is None or len(applied) <= selected["budget"]
-    summary = read(results, name, "summary.json")
-    assert summary["simulated"] == ["optimizer", "target"]
-    assert summary["outcome"] in ("improved", "all_rejected", "none_better", "nothing_proposed")
-    calls = Counter()
-    for entry in read(results, name, "calls.json")["totals"]:
-        calls[entry["role"]] += entry["made"] + entry["replayed"]
-    used = {role: sum(phase["calls"] for phase in found.values()) for role, found in summary["usage"].items()}
-    assert used == dict(calls)  # each call is counted once
+    holds_together(results, name)
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_the_calls_of_a_run_are_those_of_its_forecast(results, name, monkeypatch):
+    monkeypatch.chdir(results.parent)
+    calls_are_those_of_the_forecast(results, name)
 
 
 def test_runs_in_one_command_pay_once_for_what_they_share(results):
-    totals = [entry for name in MODES for entry in read(results, name, "calls.json")["totals"]]
-    assert sum(entry["made"] for entry in totals) == len(list(results.glob(".calls/replies/*/*.json")))
-    assert sum(entry["replayed"] for entry in totals) > 0
-    assert list(results.glob(".calls/replies/*/*claim*")) == []
+    shared_is_paid_once(results, MODES)
 
 
 def test_accumulation_reflects_on_each_micro_batch_and_makes_one_step_of_them(results):
@@ -200,47 +142,6 @@ def test_with_the_gate_off_every_candidate_is_taken(results):
     assert {event["left_out"] for event in read(results, "open", "history.json")} == {0}
 
 
-def test_a_candidate_that_cannot_win_is_given_up(results):
-    given_up = 0
-    current = {row["id"] for row in rows(results, "early", "eval/val/initial/rollouts.jsonl")}
-    for gate in steps(results, "early"):
-        done = {row["id"] for row in rows(results, "early", f"steps/step_{gate['step']:04d}/selection.jsonl")}
-        assert done <= current
-        if gate["candidate"] is None or gate["reused_from"]:
-            continue
-        assert gate["left_out"] == len(current - done)
-        if gate["left_out"]:
-            given_up += 1
-            assert gate["action"] == "reject"
-            assert gate["digest"]["given_up"]
-            assert gate["candidate"]["value"] <= gate["compared"]["value"]
-            assert {*gate["improved"], *gate["regressed"]} <= done
-            assert gate["candidate_sha256"] not in gate["state"]["scored"]
-    assert given_up
-    events = read(results, "early", "history.json")
-    assert sum(event["left_out"] > 0 for event in events) == given_up
-
-
-def test_guidance_that_is_given_up_early_changes_nothing_but_what_is_known_of_it(results):
-    left_out = 0
-    for epoch in (2, 3):
-        place = f"slow_update/epoch_{epoch:02d}"
-        early, whole = (read(results, name, f"{place}/gate.json") for name in ("guided", "guided_whole"))
-        assert (early["action"], early["state"]["current"]) == (whole["action"], whole["state"]["current"])
-        assert whole["left_out"] == 0
-        some, all_ = (rows(results, name, f"{place}/selection.jsonl") for name in ("guided", "guided_whole"))
-        assert [row for row in all_ if row in some] == some
-        assert early["left_out"] == len(all_) - len(some)
-        left_out += early["left_out"]
-    assert left_out
-    for path in sorted((results / "guided").glob("s*/**/*.md")):
-        assert (
-            path.read_bytes()
-            == (results / "guided_whole" / path.relative_to(results / "guided")).read_bytes()
-        )
-    assert read(results, "guided", "best_skill.json") == read(results, "guided_whole", "best_skill.json")
-
-
 def test_failures_only(results):
     reflections = read(results, "candidates", "steps/step_0001/reflections.json")
     assert {group["kind"] for group in reflections["groups"]} == {"failure"}
@@ -300,18 +201,3 @@ def test_the_memory_of_an_epoch_holds_its_earlier_steps_and_what_was_rejected(re
         tried = digest["tried"]["edits"]
         assert bool(tried) == (gate["action"] == "reject")
         assert digest["failed"] == len(digest["failed_ids"])
-
-
-@pytest.mark.parametrize("name", MODES)
-def test_the_calls_of_a_run_are_those_of_its_forecast(results, name, monkeypatch):
-    monkeypatch.chdir(results.parent)
-    resolved = load_run(Path(f"config/{name}.yaml"), [], {})
-    found = asyncio.run(forecast(Run(resolved, *plan_run(name, resolved)), results / ".calls"))
-    totals = {(total.role, total.phase): total for total in per_phase(read_ledger(results / ".calls", name))}
-    assert set(totals) <= {(line.role, line.phase) for line in found.lines}
-    for line in found.lines:
-        total = totals.get((line.role, line.phase))
-        asked, made = (total.made + total.replayed, total.made) if total else (0, 0)
-        # An answer that cannot be used is asked for again.
-        assert line.asks.low <= asked <= max(line.asks.high, line.most_paid), line
-        assert made <= line.most_paid, line

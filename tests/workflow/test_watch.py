@@ -91,55 +91,52 @@ def shell(project, *command):
     return done.stdout
 
 
-def test_while_a_run_is_done_again_no_view_counts_what_is_of_before(project, server):
-    assert project.train().code == 0
-    finished = views(project)
+def test_while_a_run_is_done_again_no_view_counts_what_is_of_before(copy, server):
+    finished = views(copy)
     assert finished[:2] == ((2, 2, 0), 4)
-    project.configure(optimizer__learning_rate=3)
+    copy.configure(optimizer__learning_rate=3)
     server.rule = hold = Hold(server, lambda call, seen: kind_of(call) == "failure_summary")
-    running = project.start()
+    running = copy.start()
     hold.wait()
-    assert (project.results / "steps/step_0002/gate.json").exists()
-    assert views(project) == ((0, 2, 2), 0, None)
-    shell(project, "report", "results/loop", "--out", "now.html")
-    shown = (project.folder / "now.html").read_text(encoding="utf-8")
+    assert (copy.results / "steps/step_0002/gate.json").exists()
+    assert views(copy) == ((0, 2, 2), 0, None)
+    shell(copy, "report", "results/loop", "--out", "now.html")
+    shown = (copy.folder / "now.html").read_text(encoding="utf-8")
     assert "2 steps of before a change, which will be made anew" in shown
     assert 'id="step-2"' not in shown
     hold.release()
     assert running.wait().code == 0, running.text
-    assert views(project) == finished
+    assert views(copy) == finished
 
 
-def test_a_run_that_was_killed_while_it_was_done_again(project, server):
-    assert project.train().code == 0
-    project.configure(optimizer__learning_rate=3)
+def test_a_run_that_was_killed_while_it_was_done_again(copy, server):
+    copy.configure(optimizer__learning_rate=3)
     server.rule = hold = Hold(
         server, lambda call, seen: kind_of(call) == "failure_summary" and rules_in(call.prompt) > 0
     )
-    running = project.start()
+    running = copy.start()
     hold.wait()
-    assert views(project)[:2] == ((1, 2, 1), 2), "step 1 and the end of its epoch are done again"
+    assert views(copy)[:2] == ((1, 2, 1), 2), "step 1 and the end of its epoch are done again"
     running.kill()
-    assert views(project)[:2] == ((1, 2, 1), 2)
+    assert views(copy)[:2] == ((1, 2, 1), 2)
     server.rule = model
-    assert project.train().code == 0
-    assert views(project)[:2] == ((2, 2, 0), 4)
+    assert copy.train().code == 0
+    assert views(copy)[:2] == ((2, 2, 0), 4)
 
 
-def test_a_step_that_was_done_again_in_part_with_the_same_result_is_done(project):
+def test_a_step_that_was_done_again_in_part_with_the_same_result_is_done(copy):
     """The engine compares the content of inputs, so it does not do again what follows."""
-    assert project.train().code == 0
-    project.configure(gradient__failure_only=True)
-    reflections = project.results / "steps/step_0001/reflections.json"
+    copy.configure(gradient__failure_only=True)
+    reflections = copy.results / "steps/step_0001/reflections.json"
     before = reflections.read_bytes()
     engine = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2")
-    running = project.start(*engine, reflections.relative_to(project.folder).as_posix()).wait()
+    running = copy.start(*engine, reflections.relative_to(copy.folder).as_posix()).wait()
     assert running.code == 0, running.text
     assert reflections.read_bytes() == before
-    planned = project.start(*engine, "--dry-run", "results/loop/summary.json").wait().text
+    planned = copy.start(*engine, "--dry-run", "results/loop/summary.json").wait().text
     assert "step=0002" in planned
     assert "step=0001" not in planned
-    assert views(project)[:2] == ((1, 2, 1), 2)
+    assert views(copy)[:2] == ((1, 2, 1), 2)
 
 
 def test_a_finished_run_is_shown_with_its_scores_decisions_and_spending(finished):
