@@ -27,7 +27,8 @@ from skillopt.runs import Run
 from skillopt.standing import lost_outputs
 from skillopt.sources.benchmarks import SOURCES
 from skillopt.tools.materialise import MANIFESTS, missing_manifest
-from skillopt.tools.begin import begin
+from skillopt.process import watched_by_jobs
+from skillopt.tools.begin import begin, end_in_order
 from skillopt.tools.workflow import workflow_root
 
 # The engine builds its graph recursively: about three frames for each chained job.
@@ -49,7 +50,7 @@ if workflow.modifier.modify_path("results/run") != "results/run":
 # that started them is gone (kill -9 would leave them running).
 shell.prefix(
     f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    f" SKILLOPT_WATCH_PID={os.getpid()}; "
+    f" SKILLOPT_WATCH_PID={watched_by_jobs()}; "
 )
 
 
@@ -103,8 +104,19 @@ def do_again_what_was_lost(name):
     """
     folder = Path("results", name)
     if (folder / BASIS).exists():
-        lost = lost_outputs(folder, dict(basis_of_jobs(PLANNED[name])))
+        basis = dict(basis_of_jobs(PLANNED[name]))
+        lost = lost_outputs(folder, basis, begun=begun_jobs(folder))
         workflow.dag.forcefiles.update(f"results/{name}/{file}" for file in lost)
+
+
+def begun_jobs(folder):
+    """Return a function: which files of a run the engine has noted as those of jobs that did not end."""
+
+    def begun(names):
+        keys = {str(folder / name): name for name in names}
+        return {keys[key] for key in workflow.persistence._filter_incomplete_keys(keys)}
+
+    return begun
 
 
 @cache
@@ -129,6 +141,7 @@ def begin_runs():
     A job could not do it. When one has to run, the engine does not look at the params of those
     below it and, its output being an `ancient` input, takes them for done.
     """
+    end_in_order()
     for name, run in PLANNED.items():
         try:
             write_records(Path("results", name), run.resolved, run.plan)

@@ -19,18 +19,25 @@ WATCH_PID = "SKILLOPT_WATCH_PID"
 _EVERY = 1.0
 """Seconds between two looks at that process."""
 
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The last is that of a terminal that was closed: what is on its way was paid for then too."""
+COMMAND_PID = "SKILLOPT_COMMAND_PID"
+"""Environment variable: the command that started an engine; it ends when that one does."""
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Requests to end. SIGHUP is that of a terminal that was closed: what is on its way was paid for then too."""
+
+_PRESSED = (signal.SIGINT, signal.SIGQUIT)
+"""Those of somebody who sits there: Ctrl-C and Ctrl-\\."""
 
 
 def run_async(work: Coroutine[Any, Any, T], env: Mapping[str, str] = os.environ) -> T:
     """Run the calls of a phase to their end and return the result.
 
-    SIGINT, SIGTERM, SIGHUP, or the end of the process that WATCH_PID names cancel the work: no further
+    One of STOPS, or the end of the process that WATCH_PID names cancel the work: no further
     call starts, those on their way have a few seconds to come back and be kept (see
     `models.client.Client`), then Interrupted is raised. A second SIGINT, as of somebody who presses Ctrl-C
-    again, ends the waiting. Everything else that follows is the same request: a terminal that closes sends
-    SIGHUP twice, `timeout` SIGTERM, `train` passes on what the phases may have got too, and ends itself.
+    again, ends the waiting; so does a second SIGQUIT. Everything else that follows is the same request: a
+    terminal that closes sends SIGHUP twice, `timeout` SIGTERM, `train` passes on what the phases may have got
+    too, and ends itself.
     """
     return asyncio.run(_supervised(work, _watched(env)))
 
@@ -65,11 +72,11 @@ def _signals(stop: Any) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     caught: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread():
-        caught = [s for s in _STOPS if signal.getsignal(s) is not signal.SIG_IGN]
+        caught = [s for s in STOPS if signal.getsignal(s) is not signal.SIG_IGN]
     received: set[signal.Signals] = set()
 
     def receive(number: signal.Signals) -> None:
-        again = number is signal.SIGINT and number in received
+        again = number in _PRESSED and number in received
         received.add(number)
         stop(f"received {number.name}", again=again)
 
@@ -89,6 +96,27 @@ def _watched(env: Mapping[str, str]) -> int | None:
     if not value.isdigit():
         raise ConfigError(f"{WATCH_PID}: expected the number of a process, found {value!r}")
     return int(value)
+
+
+def watched_by_jobs(env: Mapping[str, str] = os.environ) -> int:
+    """Return the process without which the jobs of this one, an engine, must not go on paying for calls.
+
+    That is the command that started it, which ends with it; this one where there is no such command, or
+    the variable came along from another machine.
+    """
+    parent = os.getppid()
+    return parent if env.get(COMMAND_PID) == str(parent) else os.getpid()
+
+
+def ask_jobs_to_end(engine: int, asked: set[int]) -> None:
+    """Send SIGTERM to the processes that an engine has started, except those that were `asked` already."""
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for job in psutil.Process(engine).children():
+            if job.pid not in asked:
+                asked.add(job.pid)
+                job.terminate()
 
 
 async def _watch(pid: int, stop: Any) -> None:

@@ -8,7 +8,7 @@ note count, unless a decision before them does not; without `basis.json` all tha
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -143,17 +143,22 @@ class StandingReader:
         return session_of(sign) if sign and lives(sign, now) else ""
 
 
-def lost_outputs(folder: Path, basis: Mapping[str, str]) -> list[str]:
+def lost_outputs(
+    folder: Path, basis: Mapping[str, str], begun: Callable[[Iterable[str]], set[str]]
+) -> list[str]:
     """Return the files of jobs to be done again that are not there, below the run's folder, sorted.
 
     The engine removes them before it starts a job. When that attempt failed or was killed, the engine makes
     them only for a job that it does anyway, and takes what was made of the old ones for up to date.
     `basis` is what each job should rest on. What was deleted by hand from a finished run is none of them.
+    `begun` tells which of some files the engine knows as those of a job that did not end: one that was
+    killed as it started has said nothing itself, and the next command may have another configuration again.
     """
-    _, old = StandingReader(folder)._jobs(basis, "")
+    made, old = StandingReader(folder)._jobs(basis, "")
     if (folder / "summary.json").exists():
         old.add("history.json")  # made of decisions alone, by a job that leaves no note
-    return sorted(name for name in old if not (folder / name).exists())
+    gone = {name for name in made | old if not (folder / name).exists()}
+    return sorted(gone & (old | begun(gone)))
 
 
 def _read_note(path: Path) -> Made | None:

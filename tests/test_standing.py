@@ -172,17 +172,24 @@ def test_files_that_an_attempt_which_failed_has_cost_are_lost_and_others_are_not
     basis = read_basis(run)
     out = run / "steps/step_0002/patch.json"
     out.unlink()
-    assert lost_outputs(run, basis) == [], "deleted by hand from a finished run"
+
+    def none(names):
+        return set()
+
+    assert lost_outputs(run, basis, none) == [], "deleted by hand from a finished run"
+    assert lost_outputs(run, basis, set) == ["steps/step_0002/patch.json"], "killed as it started"
     MadeNote(argparse.Namespace(out=out, log=run / "logs/step_0002/select.log")).begin()
-    assert lost_outputs(run, basis) == ["steps/step_0002/patch.json"], "begun, and not ended"
+    assert lost_outputs(run, basis, none) == ["steps/step_0002/patch.json"], "begun, and not ended"
     (run / "logs/step_0002/select.made.json").unlink()
-    assert lost_outputs(run, basis) == [], "never done"
+    assert lost_outputs(run, basis, none) == [], "never done"
     rollouts = run / "steps/step_0001/rollouts.jsonl"
     rollouts.unlink()
     changed = basis | {"step_0001/rollout": "other"}
-    assert lost_outputs(run, changed) == ["steps/step_0001/rollouts.jsonl"], "to be done for another reason"
+    assert lost_outputs(run, changed, none) == ["steps/step_0001/rollouts.jsonl"], (
+        "to be done for another reason"
+    )
     write_text(run / "summary.json", "{}")
-    assert lost_outputs(run, basis) == ["history.json"]
+    assert lost_outputs(run, basis, none) == ["history.json"]
 
 
 def test_a_skill_that_was_changed_by_hand_and_read_since(run):

@@ -2,12 +2,16 @@
 
 import asyncio
 import atexit
+import os
+import signal
 import sys
 import threading
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 
 from skillopt.basis import write_basis
+from skillopt.process import STOPS, ask_jobs_to_end
 from skillopt.progress import ENGINE, SIGN, Board, forget_signs
 from skillopt.runs import Run
 
@@ -27,6 +31,32 @@ def begin(run: Run, results: Path, *, training: bool) -> None:
     board = Board(ENGINE, folder / SIGN)
     board.start()
     atexit.register(board.end)
+
+
+def end_in_order() -> None:
+    """Have this process, an engine, end its jobs and itself in order on any request to end.
+
+    By itself it dies at once of a terminal that closes, and leaves its lock; its handler of SIGTERM may wait
+    for itself; and a second Ctrl-C tears it out of its clearing up. What was ignored from the start stays so.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in _heeded():
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for later in _heeded():
+        signal.signal(later, _same_request)
+    ask_jobs_to_end(os.getpid(), set())
+    raise KeyboardInterrupt  # as of Ctrl-C, which it knows how to end by
+
+
+def _same_request(number: int, frame: FrameType | None) -> None:
+    """Do nothing: it is ending. (To ignore the signal would have programs that it starts ignore it.)"""
+
+
+def _heeded() -> list[signal.Signals]:
+    return [number for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _say(run: Run, store: Path) -> None:

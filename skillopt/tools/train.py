@@ -5,7 +5,6 @@ with the lines of the phases only, and the score table at the end also when ther
 """
 
 import argparse
-import contextlib
 import json
 import logging
 import os
@@ -28,6 +27,7 @@ from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
+from skillopt.process import COMMAND_PID, STOPS, ask_jobs_to_end
 from skillopt.progress import Running, forget_signs
 from skillopt.runs import Run
 from skillopt.signs import SILENCE, lives, read_signs
@@ -45,7 +45,6 @@ RESULTS = ("best_skill.md", "summary.json", "report.html")
 DRY_RUNS = frozenset({"-n", "--dry-run", "--dryrun"})
 """How the engine is told to run nothing."""
 
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 10
 """Seconds after which an engine that goes on is interrupted: its jobs keep their replies for about five."""
 
@@ -95,6 +94,11 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
     print(f"\n{text(status)}")
+    if code and not status.failures:  # killed, or the engine's own
+        log.error(
+            "the run has not ended, and no phase said why: see above. What was paid for is kept; run the "
+            "same command again to go on"
+        )
     if status.summary and not code:
         print(f"the best skill: {results / 'best_skill.md'}")
         print(f"the report: {results / 'report.html'}")
@@ -138,15 +142,15 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     it had none, gets an interrupt. What was ignored from the start stays so (nohup).
     """
     received: list[int] = []
-    stops = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
+    stops = [number for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
-        engine = subprocess.Popen(command, env={**os.environ, **_UTF8})
+        engine = subprocess.Popen(command, env={**os.environ, **_UTF8, COMMAND_PID: str(os.getpid())})
         asked: set[int] = set()
         rounds = 0
         while (code := _wait(engine)) is None:
             if received:
-                _ask_to_end(engine.pid, asked)
+                ask_jobs_to_end(engine.pid, asked)
                 rounds += 1
             if rounds == _PATIENCE:
                 engine.send_signal(signal.SIGINT if signal.SIGINT in stops else signal.SIGTERM)
@@ -154,15 +158,6 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code, bool(received) or code < 0 or code == ExitCode.INTERRUPTED
-
-
-def _ask_to_end(engine: int, asked: set[int]) -> None:
-    """Ask the engine's jobs to end; who was `asked` is not again."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for job in psutil.Process(engine).children():
-            if job.pid not in asked:
-                asked.add(job.pid)
-                job.terminate()
 
 
 def _wait(engine: subprocess.Popen[bytes]) -> int | None:
@@ -196,7 +191,7 @@ def engine_command(
     root: Path, args: argparse.Namespace, targets: Sequence[str], config: Sequence[str]
 ) -> list[str]:
     """Return the command line of the engine; `config` holds further `key=value` of its own configuration."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
+    command = [sys.executable, "-m", "skillopt.snakemake", "--snakefile", str(root / "Snakefile")]
     command += ["--cores", str(args.cores), *args.snakemake]
     if args.dry_run:
         command.append("--dry-run")

@@ -1,0 +1,121 @@
+"""Whatever stops a run, whichever of its processes it meets: it ends in order, the same command goes on."""
+
+import os
+import shutil
+import signal
+
+import psutil
+import pytest
+from killing import same_result, until_kept
+from loop import ROOT, Hold, Project, kind_of, model, until
+
+
+def start_and_hold(project, server, kind):
+    """Start, and return when a call of this kind has arrived that will get no answer until released."""
+    server.rule = hold = Hold(server, lambda call, _: kind_of(call) == kind)
+    running = project.start()
+    hold.wait()
+    until_kept(project, server)
+    return running, hold
+
+
+def engine_of(running):
+    engine, *_ = psutil.Process(running.process.pid).children()
+    return engine
+
+
+def in_order(project, running):
+    """It said how to go on, kept what was paid for, and opened the engine's lock."""
+    assert running.code == 130, running.text
+    assert "un the same command again to go on" in running.text
+    assert "Traceback" not in running.text
+    assert not list((project.folder / ".snakemake/locks").glob("*"))
+    assert project.status() in (12, 130)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT])
+def test_a_request_to_the_whole_group_keeps_the_replies_on_their_way(finished, project, server, number):
+    """A terminal that closes, Ctrl-\\: the engine knows neither, and would leave its lock."""
+    running, hold = start_and_hold(project, server, "merge")
+    running.signal_all(number)
+    hold.release()
+    running.wait()
+    in_order(project, running)
+    until_kept(project, server)
+    server.rule = model
+    if number is signal.SIGHUP:
+        same_result(project, finished, server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_engine_alone_stops_its_jobs(project, server, number):
+    running, _ = start_and_hold(project, server, "merge")
+    engine_of(running).send_signal(number)
+    running.wait()
+    in_order(project, running)
+
+
+def test_a_second_ctrl_c_ends_the_waiting_without_a_traceback(project, server):
+    running, _ = start_and_hold(project, server, "target")
+    running.signal_all(signal.SIGINT)
+    until(lambda: "Terminating processes on user request" in running.text)
+    running.signal_all(signal.SIGINT)
+    running.wait()
+    in_order(project, running)
+
+
+def test_ctrl_c_before_the_first_job_ends_the_engine_without_a_traceback(project, server):
+    running = project.start()
+    command = psutil.Process(running.process.pid)
+    until(lambda: any("skillopt.snakemake" in child.cmdline() for child in command.children()))
+    running.signal_all(signal.SIGINT)
+    running.wait()
+    assert running.code == 130, running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+def test_what_a_killed_command_started_ends_too(project, server):
+    """By itself the engine would go on, and its phases with it, and pay for calls."""
+    running, _ = start_and_hold(project, server, "target")
+    started = psutil.Process(running.process.pid).children(recursive=True)
+    running.process.kill()
+    _, left = psutil.wait_procs(started, timeout=60)
+    assert left == []
+    assert len(server.calls) <= 2 + 3 * 3  # preflight, and three phases with three calls at once
+    assert "stopped: the process" in running.text
+
+
+def test_a_killed_phase_is_said(project, server):
+    running, _ = start_and_hold(project, server, "merge")
+    (phase,) = [child for child in engine_of(running).children() if "aggregate" in child.cmdline()]
+    phase.kill()
+    running.wait()
+    assert running.code == 1
+    assert "no phase said why: see above" in running.text
+    assert "Traceback" not in running.text
+
+
+KILLER = """
+import os, signal, sys
+if "rollout" in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_job_that_was_killed_as_it_started_has_lost_its_files_in_no_configuration(
+    finished, server, tmp_path
+):
+    """The engine had removed them, and with the settings of before took the run for done without them."""
+    server.reset(model)
+    copy = Project(tmp_path, server.url)
+    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
+    copy.configure(model__target="another")
+    (tmp_path / "killer").mkdir()
+    (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
+    copy.env["PYTHONPATH"] = f"{tmp_path / 'killer'}{os.pathsep}{ROOT}"
+    assert copy.train().code == 1
+    assert not (copy.results / "steps/step_0001/rollouts.jsonl").exists()
+    copy.env.clear()
+    copy.configure()
+    same_result(copy, finished, server)
