@@ -65,7 +65,7 @@ wildcard_constraints:
 
 def requested_runs():
     """Return the runs of the default target: `--config runs="a b"`, else the one that ships."""
-    return str(config.get("runs", "searchqa")).split()
+    return str(config.get("runs") or "searchqa").split()
 
 
 def run_file_of(name):
@@ -79,9 +79,19 @@ EVALUATED_BEFORE = {
     "test/best": ["test/initial"],
     "test/last": ["test/initial", "test/best"],
 }
-GIVEN = config.get("set", "")
-OVERRIDES = GIVEN if isinstance(GIVEN, list) else shlex.split(str(GIVEN))
 PLANNED = {}
+
+
+def given_overrides():
+    """Return the settings of the command: `--config set="section.key=value ..."`, or a list of them."""
+    given = config.get("set") or ""
+    try:
+        return [str(part) for part in given] if isinstance(given, list) else shlex.split(str(given))
+    except ValueError as error:
+        raise WorkflowError(f"--config set: {error} in {given!r}") from None
+
+
+OVERRIDES = given_overrides()
 
 
 def run_of(name):

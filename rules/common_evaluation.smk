@@ -1,6 +1,6 @@
 """Which skills are evaluated: those of the command or the configuration, their files, what they wait for."""
 
-AD_HOC = config.get("skills", {})
+AD_HOC = config.get("skills") or {}
 if problems := problems_of(AD_HOC):
     raise WorkflowError("--config skills: " + "; ".join(problems))
 

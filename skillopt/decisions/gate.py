@@ -34,6 +34,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Score
     compared: Score
     left_out: int
+    at_most: float | None
     paired: int
     improved: tuple[str, ...]
     regressed: tuple[str, ...]
@@ -75,12 +76,14 @@ def decide(candidate: Scored, state: State, rule: GateRule) -> Verdict:
     if not rule.use_gate:
         action = "force_accept"
     mine, theirs = pair(candidate.results, state.current.results)
-    scores = _paired_scores(most, state.current, rule)
+    bound, compared = _paired_scores(most, state.current, rule)
+    done = score(mine, rule.metric, rule.mixed_weight)
     return Verdict(
         action=action,
-        candidate=scores[0],
-        compared=scores[1],
+        candidate=msgspec.structs.replace(done, total=bound.total),
+        compared=compared,
         left_out=left_out,
+        at_most=bound.value if left_out else None,
         paired=len(mine),
         improved=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) > 0),
         regressed=tuple(id_ for id_ in mine if _gain(mine, theirs, id_, rule) < 0),

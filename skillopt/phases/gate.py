@@ -97,6 +97,7 @@ def judged(gate: Gate, candidate: Scored, rule: GateRule) -> Gate:
         compared=verdict.compared,
         paired=verdict.paired,
         left_out=verdict.left_out,
+        at_most=verdict.at_most,
         improved=verdict.improved,
         regressed=verdict.regressed,
         reused_from=gate.state.scored.get(candidate.visible_sha256, ""),
@@ -132,7 +133,7 @@ def digest(reflections: Reflections, selected: Selected, gate: Gate) -> Digest:
         failed_ids=tuple(id_ for group in failures for id_ in group.ids),
         tried=selected.patch if rejected else Patch(),
         score_before=gate.compared.value if rejected and gate.compared else None,
-        score_after=gate.candidate.value if rejected and gate.candidate else None,
+        score_after=gate.reached if rejected else None,
         given_up=gate.left_out > 0,
     )
 
@@ -241,7 +242,7 @@ def in_words(gate: Gate) -> str:
     line = f"{where}: {action}"
     if gate.candidate and gate.compared:
         most = "at most " if gate.left_out else ""
-        line += f", {gate.metric} {_number(gate.compared.value)} -> {most}{_number(gate.candidate.value)}"
+        line += f", {gate.metric} {_number(gate.compared.value)} -> {most}{_number(gate.reached)}"
     return f"{line}; best {_number(state.best.score.value)}"
 
 

@@ -24,6 +24,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     compared: float | None
     paired: int
     left_out: int
+    at_most: float | None
     current: float | None
     best: float | None
     best_skill: str
@@ -50,10 +51,11 @@ def event_of(gate: Gate) -> Event:
         phase=gate.phase,
         action=gate.action,
         metric=gate.metric,
-        candidate=gate.candidate.value if gate.candidate else None,
+        candidate=gate.candidate.value if gate.candidate and not gate.left_out else None,
         compared=gate.compared.value if gate.compared else None,
         paired=gate.paired,
         left_out=gate.left_out,
+        at_most=gate.at_most,
         current=gate.state.current.score.value,
         best=gate.state.best.score.value,
         best_skill=gate.state.best.skill,

@@ -136,8 +136,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     `candidate`, `compared` are the scores that were compared, on the ids that both have;
     `improved` and `regressed` are the ids whose value by `metric` rose or fell; `left_out` counts the
-    selection items that a candidate given up early had not done: its score is then the most that it could
-    have reached, full marks on those (`evaluation.early_reject`); `reused_from` is where
+    selection items that a candidate given up early had not done (`evaluation.early_reject`): `candidate` is
+    then its score on those that it had, and `at_most`, by which it was judged, the value that full marks on
+    all the others would have given it; `reused_from` is where
     the rows of an equal text were taken from; `density` is recorded only with
     `evaluation.use_semantic_density`.
     """
@@ -151,6 +152,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     compared: Score | None = None
     paired: int = 0
     left_out: int = 0
+    at_most: float | None = None
     candidate_sha256: str = ""
     improved: tuple[str, ...] = ()
     regressed: tuple[str, ...] = ()
@@ -158,6 +160,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     density: dict[str, float] | None = None
     digest: Digest | None = None
     state: State
+
+    @property
+    def reached(self) -> float | None:
+        """The value that the candidate was judged by: its score, or the bound of one given up early."""
+        return self.at_most if self.left_out else self.candidate.value if self.candidate else None
 
 
 PairKind = Literal["improved", "regressed", "persistent_fail", "stable_success"]

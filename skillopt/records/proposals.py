@@ -10,7 +10,7 @@ Side = Literal["failure", "success"]
 UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
     """One bounded change of a skill document (loop.md sections 4 and 7)."""
 
     op: Literal["append", "insert_after", "replace", "delete"]
@@ -21,7 +21,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     merge_level: int = 0
 
 
-class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     """One suggestion for a rewrite of the document (mode `rewrite_from_suggestions`)."""
 
     type: str
@@ -33,7 +33,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     merge_level: int = 0
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A whole skill proposed by one group (mode `full_rewrite_minibatch`)."""
 
     title: str

@@ -135,15 +135,19 @@ def learning(record: RunRecord) -> Figure:
             d.epoch,
             d.gate.action,
             batch,
-            d.gate.candidate.value if d.gate.candidate else None,
+            d.gate.reached if not d.gate.left_out else None,
             d.gate.left_out,
+            d.gate.at_most,
             now,
             top,
         )
         for d, batch, now, top in zip(done, batches, current, best, strict=True)
         if d.gate
     ]
-    header = ("decision", "epoch", "action", "training_batch", "candidate", "left_out", "current", "best")
+    header = (
+        *("decision", "epoch", "action", "training_batch", "candidate", "left_out", "at_most"),
+        *("current", "best"),
+    )
     return Figure(key="learning", chart=chart, header=header, rows=tuple(rows))
 
 
@@ -168,7 +172,7 @@ def _mark(place: int, decision: Decision, metric: str) -> Mark | None:
     gate = decision.gate
     if not kind or gate is None:
         return None
-    value = gate.candidate.value if gate.candidate else None
+    value = gate.reached
     if gate.candidate and value is None:
         return None
     said = f"{decision.name}: {MARKS['rejected' if gate.left_out else kind][0]}"

@@ -5,6 +5,7 @@ with the lines of the phases only, and the score table at the end also when ther
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import os

@@ -38,7 +38,8 @@ def test_it_ends_when_as_many_got_worse_as_got_better():
     done = {"i0", "i1", "i2", "i3", "i4", "i5"}
     verdict = decide(partial(one_better_one_worse, done), state(current), RULE)
     assert (verdict.action, verdict.left_out, verdict.paired) == ("reject", 4, 6)
-    assert (verdict.candidate.value, verdict.compared.value) == (0.7, 0.7)
+    assert (verdict.at_most, verdict.compared.value) == (0.7, 0.7)
+    assert (verdict.candidate.value, verdict.candidate.n, verdict.candidate.total) == (0.5, 6, 10)
     assert (verdict.improved, verdict.regressed) == (("i1",), ("i0",))
     assert verdict.state.scored == {"old": "old.jsonl"}
 
@@ -91,7 +92,7 @@ def test_the_decision_is_that_of_all_items_and_no_item_was_done_for_nothing(pair
     early = decide(partial(candidate, set(done)), state(current), rule)
     assert early.action == decide(candidate, state(current), rule).action
     if early.action != "reject":
-        assert early.left_out == 0
+        assert (early.left_out, early.at_most) == (0, None)
     before_last = partial(candidate, {id_ for ids in batches[:-1] for id_ in ids})
     if batches:  # before the last batch, full marks on what was left would have won
         full = at_best(before_last, current)

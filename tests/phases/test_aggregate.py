@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 from optimizing import answer, ask, in_turn, settings, system_of, user_of
 
@@ -119,6 +120,22 @@ def test_merged_edits_carry_support_source_and_level(tmp_path):
     pair = [patch("a", side="success"), patch("b", side="success")]
     found, _ = merged(tmp_path / "s", in_turn({"edits": given}), reflections([], pair))
     assert [edit.source_type for edit in found.patch.edits] == ["success", "success"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Edit(op="append", content="Be brief."),
+        Suggestion(type="add", title="Brevity", instruction="Be brief."),
+        Candidate(title="Brevity", new_skill="Be brief."),
+    ],
+)
+def test_files_tell_support_source_and_level_of_every_change_whatever_they_are(change):
+    """Also where they are as nobody said anything else, and decoded from a file or not."""
+    for one in (change, msgspec.json.decode(msgspec.json.encode(change), type=type(change))):
+        written = msgspec.json.decode(msgspec.json.encode(one))
+        assert set(written) == set(change.__struct_fields__)
+        assert (written["support_count"], written["source_type"], written["merge_level"]) == (0, "failure", 0)
 
 
 def test_an_unusable_merge_falls_back_to_concatenation_failures_first_and_says_so(tmp_path):

@@ -292,7 +292,7 @@ def test_history_has_one_event_a_gate_in_order(run):
     lines = as_csv(events).splitlines()
     assert len(lines) == 6
     assert lines[0].startswith("epoch,step,phase,action,metric,candidate")
-    assert lines[1].startswith("0,0,initial,initial,hard,0.5,,0,0,0.5,0.5,skills/skill_v0000.md,0,0,,")
+    assert lines[1].startswith("0,0,initial,initial,hard,0.5,,0,0,,0.5,0.5,skills/skill_v0000.md,0,0,,")
 
 
 def test_best_skill_is_a_copy_of_the_text_that_was_scored(run):

@@ -63,7 +63,7 @@ def test_a_candidate_given_up_early_is_said_to_be_drawn_at_its_most(made):
     gate = read_json(path, Gate)
     assert (gate.action, gate.left_out) == ("reject", 0)
     assert "given up" not in drawn(figures(made)["learning"])[0].find(f"{SVG}desc").text
-    write_json(path, replace(gate, left_out=3))
+    write_json(path, replace(gate, left_out=3, at_most=0.125))
     figure = figures(made)["learning"]
     root, said = drawn(figure)
     assert "1 candidate was given up early: it stands at the most" in root.find(f"{SVG}desc").text
@@ -72,6 +72,7 @@ def test_a_candidate_given_up_early_is_said_to_be_drawn_at_its_most(made):
     assert "given up early, at most" in labels
     rows = list(csv.DictReader(io.StringIO(as_csv(figure.header, figure.rows))))
     assert [row["left_out"] for row in rows] == ["0", "0", "0", "0", "0", "3", "0"]
+    assert (rows[5]["candidate"], rows[5]["at_most"]) == ("", "0.125")
 
 
 def test_a_mark_without_a_value_stands_on_the_axis_and_not_on_the_line():

@@ -53,12 +53,14 @@ def test_a_candidate_that_cannot_win_is_given_up(results):
             given_up += 1
             assert gate["action"] == "reject"
             assert gate["digest"]["given_up"]
-            assert gate["candidate"]["value"] <= gate["compared"]["value"]
+            assert gate["at_most"] == gate["digest"]["score_after"] <= gate["compared"]["value"]
+            assert (gate["candidate"]["n"], gate["candidate"]["total"]) == (len(done), len(current))
             assert {*gate["improved"], *gate["regressed"]} <= done
             assert gate["candidate_sha256"] not in gate["state"]["scored"]
     assert given_up
     events = read(results, "early", "history.json")
     assert sum(event["left_out"] > 0 for event in events) == given_up
+    assert sum(event["at_most"] is not None for event in events) == given_up
 
 
 def test_guidance_that_is_given_up_early_changes_nothing_but_what_is_known_of_it(results):
