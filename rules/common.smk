@@ -86,7 +86,11 @@ def given_overrides():
     """Return the settings of the command: `--config set="section.key=value ..."`, or a list of them."""
     given = config.get("set") or ""
     try:
-        return [str(part) for part in given] if isinstance(given, list) else shlex.split(str(given))
+        return (
+            [str(part) for part in given]
+            if isinstance(given, list)
+            else shlex.split(str(given))
+        )
     except ValueError as error:
         raise WorkflowError(f"--config set: {error} in {given!r}") from None
 
