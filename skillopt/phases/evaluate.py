@@ -4,13 +4,18 @@ import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from skillopt.config.fingerprint import deciding
+from skillopt.config.resolved import Resolved
+from skillopt.config.templates import prompts_digest, used_prompts
 from skillopt.data import canonical_split, load_splits, used_items
 from skillopt.decisions.early import needed_next
 from skillopt.decisions.gate import GateRule
 from skillopt.decisions.scoring import interval, results_of, score
+from skillopt.envs.registry import environment
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, read_text, write_json, write_jsonl
 from skillopt.phases.gate import Files, gate_rule, scored
@@ -20,6 +25,7 @@ from skillopt.phases.rollout import (
     Bench,
     add_planned,
     do_items,
+    items_digest,
     open_bench,
     require_planned,
     require_scores,
@@ -45,6 +51,18 @@ class SplitScore(msgspec.Struct, frozen=True, kw_only=True):
     statuses: dict[str, int]
 
 
+class Protocol(msgspec.Struct, frozen=True, kw_only=True):
+    """How a score was taken; scores of different protocols are not to be compared.
+
+    `items` is a hash of what the items contain, `prompts` one of what the target is told; `settings` decide
+    what it does: benchmark, turns, tools, model.
+    """
+
+    items: str
+    prompts: str
+    settings: dict[str, Any]
+
+
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """`scores.json`: one skill on one split, overall and per task type."""
 
@@ -53,8 +71,19 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     skill_sha256: str
     visible_sha256: str
     reused_from: str
+    protocol: Protocol
     overall: SplitScore
     task_types: dict[str, SplitScore]
+
+
+def protocol_of(resolved: Resolved, items: str) -> Protocol:
+    """Return the protocol of a run's evaluations on items with this hash."""
+    told = environment(resolved.settings.env.name).prompts
+    return Protocol(
+        items=items,
+        prompts=prompts_digest(used_prompts(resolved, "evaluate"), told),
+        settings=msgspec.json.decode(deciding(resolved, "evaluate_split")),
+    )
 
 
 def split_score(rows: Sequence[Row]) -> SplitScore:
@@ -136,6 +165,7 @@ def main(args: argparse.Namespace) -> None:
             skill_sha256=sha256(skill),
             visible_sha256=sha256(visible(skill)),
             reused_from=str(source) if source else "",
+            protocol=protocol_of(job.resolved, args.planned or items_digest(bench, items)),
             overall=split_score(rows),
             task_types=by_task_type(rows),
         )

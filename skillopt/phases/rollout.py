@@ -217,6 +217,13 @@ def add_planned(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def items_digest(
+    bench: Bench, items: Sequence[Item], digest: Callable[[Sequence[Item]], str] = content_digest
+) -> str:
+    """Return a hash of items with the files that they name."""
+    return digest(with_file_digests(items, bench.environment, bench.settings))
+
+
 def require_planned(
     args: argparse.Namespace,
     bench: Bench,
@@ -227,9 +234,7 @@ def require_planned(
 
     The engine takes the output for made of the items that it knows: rows of others would count, for ever.
     """
-    if not args.planned:
-        return
-    if digest(with_file_digests(items, bench.environment, bench.settings)) != args.planned:
+    if args.planned and items_digest(bench, items, digest) != args.planned:
         raise DataError(f"expected the items that the job was planned for, found others. {changed('data')}")
 
 

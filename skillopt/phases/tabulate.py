@@ -3,7 +3,7 @@
 import argparse
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from skillopt.decisions.repeats import differences, item_means
 from skillopt.decisions.scoring import mean, results_of
 from skillopt.errors import CorruptFile
 from skillopt.files import read_json, read_jsonl, write_json, write_text
-from skillopt.phases.evaluate import Scores, SplitScore
+from skillopt.phases.evaluate import Protocol, Scores, SplitScore
 from skillopt.phases.repeat import passes_of
 from skillopt.phases.table_text import table_text
 from skillopt.records import Comparison, Comparisons, Difference, Repeated, Repeats, Row, Spreads
@@ -156,6 +156,7 @@ def main(args: argparse.Namespace) -> None:
         rows = read_jsonl(path.with_name("rollouts.jsonl"), Row)
         passes[name] = passes_of(rows, read_jsonl(again.with_suffix(".jsonl"), Repeated) if again else [])
     _require_same_items(passes)
+    _require_same_protocol({entry.skill: entry.scores.protocol for entry in skills})
     table = Table(run=args.config.parent.name, split=split, skills=tuple(skills))
     first, *others = passes
     found = Comparisons(
@@ -180,3 +181,25 @@ def _require_same_items(passes: Mapping[str, Sequence[Sequence[Row]]]) -> None:
                 f"expected the same items in the rows of {first} and {name}, found others. Delete the "
                 "folder of the older one in eval/ and run the same command again."
             )
+
+
+def _require_same_protocol(protocols: Mapping[str, Protocol]) -> None:
+    first, *others = protocols
+    for name in others:
+        different = list(_differences(protocols[first], protocols[name]))
+        if different:
+            raise CorruptFile(
+                f"expected scores of {first} and {name} that were taken in the same way, found differences: "
+                f"{', '.join(different)}. Delete the folder of the older one in eval/ and run the same "
+                "command again."
+            )
+
+
+def _differences(one: Protocol, other: Protocol) -> Iterator[str]:
+    if one.items != other.items:
+        yield "content of the items"
+    if one.prompts != other.prompts:
+        yield "text that the target is told"
+    for key in sorted(one.settings.keys() | other.settings.keys()):
+        if one.settings.get(key) != other.settings.get(key):
+            yield f"{key} ({one.settings.get(key)}, {other.settings.get(key)})"

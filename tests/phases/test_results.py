@@ -9,7 +9,7 @@ from skillopt.decisions.gate import GateRule
 from skillopt.errors import ExitCode
 from skillopt.files import read_json, write_json, write_jsonl, write_text
 from skillopt.phases.best_skill import best_of
-from skillopt.phases.evaluate import Scores, equal_rows, has_candidate, split_score
+from skillopt.phases.evaluate import Protocol, Scores, equal_rows, has_candidate, split_score
 from skillopt.phases.gate import Files, initial_gate, scored, slow_update_gate, step_gate
 from skillopt.phases.history import as_csv, event_of, history
 from skillopt.phases.summary import SkillScores, Summary, count_epochs, outcome_of, table, usage_of
@@ -213,6 +213,7 @@ def write_scores(folder, text, found, reused_from=""):
         skill_sha256=sha256(text),
         visible_sha256=sha256(visible(text)),
         reused_from=reused_from,
+        protocol=Protocol(items="i", prompts="p", settings={}),
         overall=split_score(found),
         task_types={},
     )

@@ -12,7 +12,7 @@ from skillopt.config.skillnames import read_words
 from skillopt.errors import ConfigError, CorruptFile
 from skillopt.files import write_json, write_jsonl
 from skillopt.phases import tabulate
-from skillopt.phases.evaluate import Scores, by_task_type, split_score
+from skillopt.phases.evaluate import Protocol, Scores, by_task_type, split_score
 from skillopt.phases.repeat import passes_of, spreads
 from skillopt.records import Repeated, Repeats, Row, Stability, Usage
 
@@ -89,7 +89,10 @@ def run(tmp_path, monkeypatch):
     return folder
 
 
-def write(run, name, rows, again=()):
+PROTOCOL = Protocol(items="i", prompts="p", settings={"env.max_turns": 1})
+
+
+def write(run, name, rows, again=(), protocol=PROTOCOL):
     folder = run / "eval/test" / name
     write_jsonl(folder / "rollouts.jsonl", rows)
     scores = Scores(
@@ -98,6 +101,7 @@ def write(run, name, rows, again=()):
         skill_sha256="s",
         visible_sha256="v",
         reused_from="",
+        protocol=protocol,
         overall=split_score(rows),
         task_types=by_task_type(rows),
     )
@@ -192,6 +196,23 @@ def test_rows_of_other_items_are_refused(run):
     write(run, "new", AFTER[:3])
     with pytest.raises(CorruptFile, match="old and new"):
         make(run, "old", "new")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"items": "others"}, "content of the items"),
+        ({"prompts": "others"}, "text that the target is told"),
+        ({"settings": {"env.max_turns": 3}}, r"env.max_turns \(1, 3\)"),
+        ({"settings": PROTOCOL.settings | {"env.engine": "x"}}, r"env.engine \(None, x\)"),
+    ],
+)
+def test_scores_that_were_taken_in_another_way_are_refused(run, change, said):
+    write(run, "old", BEFORE)
+    write(run, "new", AFTER, protocol=msgspec.structs.replace(PROTOCOL, **change))
+    with pytest.raises(CorruptFile, match=f"old and new .* differences: {said}[.]"):
+        make(run, "old", "new")
+    assert not (run / "eval/test/table.json").exists()
 
 
 def test_skills_as_words():

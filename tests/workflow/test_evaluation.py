@@ -43,6 +43,11 @@ def test_files_are_evaluated_without_training_and_training_pays_for_nothing_agai
         row["id"] for row in project.rows("eval/test/rule/rollouts.jsonl") if row["hard"]
     ]
     shown = (project.results / "eval/test/table.txt").read_bytes()
+    protocols = [project.read(f"eval/test/{name}/scores.json")["protocol"] for name in ("none", "rule")]
+    assert protocols[0] == protocols[1]
+    assert protocols[0]["items"] == project.read("plan.json")["splits"]["test"]["sha256"]
+    assert protocols[0]["settings"]["env.max_turns"] == 1
+    assert protocols[0]["settings"]["target"]["backend"] == "openai_compatible"
 
     paid = {call.raw for call in server.calls}
     server.calls.clear()
