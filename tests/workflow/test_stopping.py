@@ -96,6 +96,30 @@ def test_a_killed_phase_is_said(project, server):
     assert "Traceback" not in running.text
 
 
+PLACES = [".calls", ".calls/replies", "loop/steps", "loop/logs/step_0001", "loop/slow_update/epoch_02"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_file_in_place_of_a_folder_is_named_before_anything_begins(project, server, place):
+    path = project.folder / "results" / place
+    path.parent.mkdir(parents=True)
+    path.write_text("a file")
+    running = project.train()
+    assert running.code == 1, running.text
+    assert f"results/{place}: expected a folder, found a file. Move it away" in running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+def test_the_engine_says_the_same_of_a_file_in_place_of_a_folder(project, server):
+    (project.results / "steps").mkdir(parents=True)
+    (project.results / "steps/step_0001").write_text("a file")
+    snakefile = ("--snakefile", str(ROOT / "Snakefile"))
+    running = project.start("snakemake", *snakefile, "--cores", "1", "results/loop/best_skill.md").wait()
+    assert running.code == 1
+    assert "run loop: results/loop/steps/step_0001: expected a folder, found a file" in running.text
+
+
 KILLER = """
 import os, signal, sys
 if "rollout" in sys.orig_argv:
