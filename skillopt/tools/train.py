@@ -97,10 +97,10 @@ def main(args: argparse.Namespace) -> int:
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
     print(f"\n{text(status)}")
-    if code and not status.failures:  # killed, or the engine's own
+    if code and not status.failures:  # killed, the engine's own, or no room for a note
         log.error(
-            "the run has not ended, and no phase said why: see above. What was paid for is kept; run the "
-            "same command again to go on"
+            "the run has not ended: see above for the reason. What was paid for is kept; run the same "
+            "command again to go on"
         )
     if status.summary and not code:
         print(f"the trained skill: {results / 'best_skill.md'}")

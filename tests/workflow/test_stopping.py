@@ -92,7 +92,7 @@ def test_a_killed_phase_is_said(project, server):
     phase.kill()
     running.wait()
     assert running.code == 1
-    assert "no phase said why: see above" in running.text
+    assert "the run has not ended: see above for the reason" in running.text
     assert "Traceback" not in running.text
 
 
