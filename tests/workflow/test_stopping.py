@@ -1,13 +1,11 @@
 """Whatever stops a run, whichever of its processes it meets: it ends in order, the same command goes on."""
 
-import os
-import shutil
 import signal
 
 import psutil
 import pytest
 from killing import same_result, until_kept
-from loop import ROOT, Hold, Project, kind_of, model, until
+from loop import ROOT, Hold, kind_of, model, until
 
 
 def start_and_hold(project, server, kind):
@@ -118,28 +116,3 @@ def test_the_engine_says_the_same_of_a_file_in_place_of_a_folder(project, server
     running = project.start("snakemake", *snakefile, "--cores", "1", "results/loop/best_skill.md").wait()
     assert running.code == 1
     assert "run loop: results/loop/steps/step_0001: expected a folder, found a file" in running.text
-
-
-KILLER = """
-import os, signal, sys
-if "rollout" in sys.orig_argv:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_job_that_was_killed_as_it_started_has_lost_its_files_in_no_configuration(
-    finished, server, tmp_path
-):
-    """The engine had removed them, and with the settings of before took the run for done without them."""
-    server.reset(model)
-    copy = Project(tmp_path, server.url)
-    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
-    copy.configure(model__target="another")
-    (tmp_path / "killer").mkdir()
-    (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
-    copy.env["PYTHONPATH"] = f"{tmp_path / 'killer'}{os.pathsep}{ROOT}"
-    assert copy.train().code == 1
-    assert not (copy.results / "steps/step_0001/rollouts.jsonl").exists()
-    copy.env.clear()
-    copy.configure()
-    same_result(copy, finished, server)
