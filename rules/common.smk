@@ -27,6 +27,7 @@ from skillopt.runs import Run
 from skillopt.standing import lost_outputs
 from skillopt.sources.benchmarks import SOURCES
 from skillopt.tools.materialise import MANIFESTS, missing_manifest
+from skillopt.places import require_folders
 from skillopt.process import watched_by_jobs
 from skillopt.tools.begin import begin, end_in_order
 from skillopt.tools.workflow import workflow_root
@@ -105,6 +106,7 @@ def run_of(name):
         try:
             resolved = load_run(run_file_of(name), OVERRIDES, os.environ)
             PLANNED[name] = Run(resolved, *plan_run(name, resolved))
+            require_folders(Path("results"), PLANNED[name])
             do_again_what_was_lost(name)
         except SkillOptError as error:
             raise WorkflowError(f"run {name}: {error}") from None

@@ -28,6 +28,7 @@ from skillopt.errors import ConfigError, ExitCode
 from skillopt.files import make_folder
 from skillopt.naming import RUN_NAME, known_ones, run_name
 from skillopt.phases.plan import plan_run, write_records
+from skillopt.places import require_folders
 from skillopt.process import COMMAND_PID, STOPS, ask_jobs_to_end
 from skillopt.progress import Running, forget_signs
 from skillopt.runs import Run
@@ -79,6 +80,7 @@ def main(args: argparse.Namespace) -> int:
         log.warning("no %s here: the configuration that ships is used, %s", file.relative_to(root), file)
     resolved = load_run(file, args.set, os.environ)
     plan, splits = plan_run(args.run, resolved)
+    require_folders(Path("results"), Run(resolved, plan, splits))
     log.info("the gate: %s", resolution(plan.splits["val"].used))
     get_ready(args)
     targets = [f"results/{args.run}/{name}" for name in RESULTS]
@@ -91,14 +93,16 @@ def main(args: argparse.Namespace) -> int:
         write_basis(results, Run(resolved, plan, splits))
     if interrupted:
         return say_interrupted()
+    if code and is_locked():  # by another engine, which started in the same moment; ours is gone
+        require_nobody_at_work()
     if code and not (results / "config.json").exists():
         return int(ExitCode.BAD_CONFIG)  # refused before the first job; the engine has said why
     status = read_status(results)
     print(f"\n{text(status)}")
-    if code and not status.failures:  # killed, or the engine's own
+    if code and not status.failures:  # killed, the engine's own, or no room for a note
         log.error(
-            "the run has not ended, and no phase said why: see above. What was paid for is kept; run the "
-            "same command again to go on"
+            "the run has not ended: see above for the reason. What was paid for is kept; run the same "
+            "command again to go on"
         )
     if status.summary and not code:
         print(f"the best skill: {results / 'best_skill.md'}")
@@ -207,8 +211,21 @@ def engine_command(
 
 def open_stale_lock() -> None:
     """Open the engine's lock when nobody who could hold it lives; raises ConfigError otherwise."""
-    if not any(Path(".snakemake/locks").glob("*")):
+    if not is_locked():
         return
+    require_nobody_at_work()
+    log.warning("opening the lock that a killed workflow left")
+    with contextlib.suppress(FileNotFoundError):  # another start was quicker
+        shutil.rmtree(".snakemake/locks")  # all that `snakemake --unlock` does, without a start of the engine
+
+
+def is_locked() -> bool:
+    """Tell whether an engine has locked this folder, be it one that was killed."""
+    return any(Path(".snakemake/locks").glob("*"))
+
+
+def require_nobody_at_work() -> None:
+    """Raise ConfigError when the engine that locked this folder lives, here or on another machine."""
     owners = [process.pid for process in psutil.process_iter() if _works_here(process)]
     if owners:
         raise ConfigError(
@@ -220,9 +237,6 @@ def open_stale_lock() -> None:
             f"this folder is locked by a running workflow (process {sign.pid} on {sign.host}, alive within "
             f"{SILENCE:.0f} seconds): wait for it or stop it there, then run the same command again"
         )
-    log.warning("opening the lock that a killed workflow left")
-    with contextlib.suppress(FileNotFoundError):  # another start was quicker
-        shutil.rmtree(".snakemake/locks")  # all that `snakemake --unlock` does, without a start of the engine
 
 
 def signs_from_elsewhere(results: Path) -> Iterator[Running]:

@@ -1,13 +1,11 @@
 """Whatever stops a run, whichever of its processes it meets: it ends in order, the same command goes on."""
 
-import os
-import shutil
 import signal
 
 import psutil
 import pytest
 from killing import same_result, until_kept
-from loop import ROOT, Hold, Project, kind_of, model, until
+from loop import ROOT, Hold, kind_of, model, until
 
 
 def start_and_hold(project, server, kind):
@@ -92,30 +90,29 @@ def test_a_killed_phase_is_said(project, server):
     phase.kill()
     running.wait()
     assert running.code == 1
-    assert "no phase said why: see above" in running.text
+    assert "the run has not ended: see above for the reason" in running.text
     assert "Traceback" not in running.text
 
 
-KILLER = """
-import os, signal, sys
-if "rollout" in sys.orig_argv:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+PLACES = [".calls", ".calls/replies", "loop/steps", "loop/logs/step_0001", "loop/slow_update/epoch_02"]
 
 
-def test_a_job_that_was_killed_as_it_started_has_lost_its_files_in_no_configuration(
-    finished, server, tmp_path
-):
-    """The engine had removed them, and with the settings of before took the run for done without them."""
-    server.reset(model)
-    copy = Project(tmp_path, server.url)
-    shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
-    copy.configure(model__target="another")
-    (tmp_path / "killer").mkdir()
-    (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
-    copy.env["PYTHONPATH"] = f"{tmp_path / 'killer'}{os.pathsep}{ROOT}"
-    assert copy.train().code == 1
-    assert not (copy.results / "steps/step_0001/rollouts.jsonl").exists()
-    copy.env.clear()
-    copy.configure()
-    same_result(copy, finished, server)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_file_in_place_of_a_folder_is_named_before_anything_begins(project, server, place):
+    path = project.folder / "results" / place
+    path.parent.mkdir(parents=True)
+    path.write_text("a file")
+    running = project.train()
+    assert running.code == 1, running.text
+    assert f"results/{place}: expected a folder, found a file. Move it away" in running.text
+    assert "Traceback" not in running.text
+    assert server.calls == []
+
+
+def test_the_engine_says_the_same_of_a_file_in_place_of_a_folder(project, server):
+    (project.results / "steps").mkdir(parents=True)
+    (project.results / "steps/step_0001").write_text("a file")
+    snakefile = ("--snakefile", str(ROOT / "Snakefile"))
+    running = project.start("snakemake", *snakefile, "--cores", "1", "results/loop/best_skill.md").wait()
+    assert running.code == 1
+    assert "run loop: results/loop/steps/step_0001: expected a folder, found a file" in running.text
