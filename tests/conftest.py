@@ -10,6 +10,11 @@ settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:
-    """Undo what a shell does to programs in the background: tests send SIGINT to those they start."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Undo what a shell does to programs in the background, as does `nohup`: tests send them signals."""
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
