@@ -150,7 +150,7 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
     stops = [number for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in stops}
     try:
-        engine = subprocess.Popen(command, env={**os.environ, **_UTF8, COMMAND_PID: str(os.getpid())})
+        engine = _start(command)
         asked: set[int] = set()
         rounds = 0
         while (code := _wait(engine)) is None:
@@ -163,6 +163,15 @@ def run_engine(command: Sequence[str]) -> tuple[int, bool]:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code, bool(received) or code < 0 or code == ExitCode.INTERRUPTED
+
+
+def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the engine with Ctrl-C held back, which it lets in when it is ready (`skillopt.snakemake`)."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, env={**os.environ, **_UTF8, COMMAND_PID: str(os.getpid())})
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _wait(engine: subprocess.Popen[bytes]) -> int | None:
