@@ -237,7 +237,7 @@ class Calls(Section, frozen=True, kw_only=True):
     preflight_call: Annotated[
         bool,
         _says(
-            "Make one tiny call to each model before the first phase that is paid for. Off: only keys, "
+            "Make one tiny call to each model before the first paid phase of a new run. Off: only keys, "
             "logins and programs are looked at."
         ),
     ] = True

@@ -63,6 +63,7 @@ def test_several_runs_in_one_command_and_a_broken_one_keeps_only_itself_from_run
 
 WRONG = [
     ("train.num_epoch=2 train.num_epochs=two", ["num_epochs", "whole number"]),
+    ("train.num_epochs='2", ["--config set: No closing quotation"]),
     ("env.skill_init=nowhere.md", ["expected a skill file, found nothing at nowhere.md"]),
 ]
 
@@ -74,6 +75,11 @@ def test_an_override_is_checked_like_a_file(project, overrides, said):
     )
     assert done.returncode != 0
     assert [words for words in said if words not in done.stdout + done.stderr] == []
+
+
+@pytest.mark.parametrize("key", ["set", "skills", "runs"])
+def test_an_empty_value_of_the_command_is_none(project, key):
+    project.snakemake("--dry-run", "--config", f"{key}=", "--", "results/one/best_skill.md")
 
 
 def test_another_working_directory(project, tmp_path):
